@@ -1,0 +1,317 @@
+//! THE thread pool. A region is a number of chunks that any thread may take from a counter; the caller works too, and
+//! a worker that wakes too late simply misses the region. Chunks are functions of the work alone, so results do not
+//! depend on how many threads there are.
+use crate::settings::settings;
+use std::any::Any;
+use std::cell::{Cell, UnsafeCell};
+use std::hint::spin_loop;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering::*};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::{self, Thread};
+
+/// About 50 us of spinning before a worker parks: long enough to bridge the gap between two operations.
+const SPINS: u32 = 4000;
+
+const OPEN: u64 = 1;
+const JOIN: u64 = 2;
+const JOINED: u64 = 0xfffe;
+const EPOCH: u64 = 1 << 16;
+
+type Job = *const (dyn Fn(usize) + Sync);
+
+struct Pool {
+    /// epoch | joined workers | open: one word, so that a worker joins a region or misses it, never half of each.
+    gate: AtomicU64,
+    left: AtomicUsize,
+    next: AtomicUsize,
+    chunks: AtomicUsize,
+    width: AtomicUsize,
+    job: UnsafeCell<Option<Job>>,
+    /// A region runs. Whoever finds it set works alone.
+    busy: AtomicBool,
+    panic: Mutex<Option<Box<dyn Any + Send>>>,
+    sleeping: AtomicUsize,
+    workers: Mutex<Vec<Thread>>,
+}
+
+// SAFETY: `job` is written only by the holder of `busy`, before the gate opens (release), and read only by workers that
+// joined through the gate (acquire) and are counted out before the holder goes on.
+unsafe impl Sync for Pool {}
+// SAFETY: the job is a pointer to a `Sync` closure; see above for when it is read.
+unsafe impl Send for Pool {}
+
+static CURRENT: AtomicPtr<Pool> = AtomicPtr::new(std::ptr::null_mut());
+static THREADS: AtomicUsize = AtomicUsize::new(0);
+thread_local!(static INSIDE: Cell<bool> = const { Cell::new(false) });
+
+fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
+    m.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Processors that this process may use: affinity mask and cgroup quota.
+pub fn cpus() -> usize {
+    static CPUS: OnceLock<usize> = OnceLock::new();
+    *CPUS.get_or_init(|| thread::available_parallelism().map_or(1, |n| n.get()))
+}
+
+/// Threads that one operation may use.
+#[inline]
+pub fn threads() -> usize {
+    match THREADS.load(Relaxed) {
+        0 => default_threads(),
+        n => n,
+    }
+}
+
+#[cold]
+fn default_threads() -> usize {
+    let n = match settings().num_threads {
+        0 => cpus(),
+        n => n,
+    };
+    set_threads(n);
+    threads()
+}
+
+/// Sets the number of threads of an operation (at least 1, at most 1024) and returns the number before.
+pub fn set_threads(n: usize) -> usize {
+    let old = THREADS.swap(n.clamp(1, 1024), Relaxed);
+    if old == 0 { n } else { old }
+}
+
+/// What every thread that runs kernels does first: denormals as the settings say.
+pub fn prepare_thread() {
+    #[cfg(target_arch = "x86_64")]
+    if settings().ftz {
+        let mut csr = 0u32;
+        // SAFETY: reads and writes this thread's own floating-point control word; the two bits set (flush to zero,
+        // denormals are zero) change results of denormal arithmetic only, which is what the user asked for.
+        unsafe {
+            std::arch::asm!("stmxcsr [{}]", in(reg) &mut csr);
+            csr |= 1 << 15 | 1 << 6;
+            std::arch::asm!("ldmxcsr [{}]", in(reg) &csr);
+        }
+    }
+}
+
+/// After a fork the child has no workers: it starts a pool of its own. Only to be called there, with one thread running.
+pub fn after_fork() {
+    CURRENT.store(std::ptr::null_mut(), SeqCst);
+    INSIDE.set(false);
+}
+
+fn current() -> &'static Pool {
+    let p = CURRENT.load(Acquire);
+    if p.is_null() {
+        return start();
+    }
+    // SAFETY: pools are leaked; the pointer is valid for ever.
+    unsafe { &*p }
+}
+
+#[cold]
+fn start() -> &'static Pool {
+    let fresh: &'static Pool = Box::leak(Box::new(Pool {
+        gate: AtomicU64::new(0),
+        left: AtomicUsize::new(0),
+        next: AtomicUsize::new(0),
+        chunks: AtomicUsize::new(0),
+        width: AtomicUsize::new(0),
+        job: UnsafeCell::new(None),
+        busy: AtomicBool::new(false),
+        panic: Mutex::new(None),
+        sleeping: AtomicUsize::new(0),
+        workers: Mutex::new(Vec::new()),
+    }));
+    let ptr = std::ptr::from_ref(fresh).cast_mut();
+    match CURRENT.compare_exchange(std::ptr::null_mut(), ptr, AcqRel, Acquire) {
+        Ok(_) => fresh,
+        // SAFETY: as in `current`. The pool that lost the race has no threads yet and is left to itself.
+        Err(other) => unsafe { &*other },
+    }
+}
+
+/// Calls `f(0)`, ..., `f(chunks - 1)`, each once, on up to `width` threads including this one. Returns when all are done.
+/// A panic in a chunk is raised here, after the others have finished. Nested and concurrent regions run on the caller alone.
+pub fn run(chunks: usize, width: usize, f: impl Fn(usize) + Sync) {
+    let width = width.min(chunks).min(threads());
+    if width <= 1 || INSIDE.get() {
+        return (0..chunks).for_each(f);
+    }
+    let pool = current();
+    if pool.busy.compare_exchange(false, true, Acquire, Relaxed).is_err() {
+        return (0..chunks).for_each(f);
+    }
+    pool.region(chunks, width, &f);
+}
+
+impl Pool {
+    fn region(&'static self, chunks: usize, width: usize, f: &(dyn Fn(usize) + Sync)) {
+        self.hire(width - 1);
+        // SAFETY: this thread holds `busy` and the gate is closed, so nobody reads `job`. The lifetime is erased; no
+        // worker uses the closure after it counted itself out, and this function waits for that below.
+        unsafe { *self.job.get() = Some(std::mem::transmute::<*const (dyn Fn(usize) + Sync + '_), Job>(f)) };
+        self.next.store(0, Relaxed);
+        self.left.store(0, Relaxed);
+        self.chunks.store(chunks, Relaxed);
+        self.width.store(width, Relaxed);
+        let epoch = (self.gate.load(Relaxed) & !(OPEN | JOINED)).wrapping_add(EPOCH);
+        self.gate.store(epoch | OPEN, SeqCst);
+        if self.sleeping.load(SeqCst) > 0 {
+            lock(&self.workers).iter().take(width - 1).for_each(Thread::unpark);
+        }
+        INSIDE.set(true);
+        self.take_chunks(f);
+        INSIDE.set(false);
+        let joined = (self.gate.fetch_and(!OPEN, AcqRel) & JOINED) / JOIN;
+        let mut spins = 0u32;
+        while self.left.load(Acquire) as u64 != joined {
+            spins += 1;
+            if spins > 20_000 { thread::yield_now() } else { spin_loop() }
+        }
+        let panic = lock(&self.panic).take();
+        self.busy.store(false, Release);
+        if let Some(p) = panic {
+            resume_unwind(p);
+        }
+    }
+
+    fn take_chunks(&self, f: &(dyn Fn(usize) + Sync)) {
+        let chunks = self.chunks.load(Relaxed);
+        let work = || {
+            loop {
+                let i = self.next.fetch_add(1, Relaxed);
+                if i >= chunks {
+                    break;
+                }
+                f(i);
+            }
+        };
+        if let Err(p) = catch_unwind(AssertUnwindSafe(work)) {
+            lock(&self.panic).get_or_insert(p);
+        }
+    }
+
+    /// Starts workers until there are `n`. A machine that refuses a thread gets by with fewer.
+    fn hire(&'static self, n: usize) {
+        let mut workers = lock(&self.workers);
+        while workers.len() < n {
+            let id = workers.len();
+            let spawned = thread::Builder::new().name(format!("gluonish-pool-{id}")).spawn(move || self.worker());
+            match spawned {
+                Ok(h) => workers.push(h.thread().clone()),
+                Err(_) => break,
+            }
+        }
+    }
+
+    fn worker(&self) {
+        prepare_thread();
+        INSIDE.set(true);
+        let mut seen = 0;
+        loop {
+            let gate = self.await_epoch(seen);
+            seen = gate & !(OPEN | JOINED);
+            if !self.join(seen) {
+                continue;
+            }
+            // SAFETY: joined through the open gate, so the job is set and its owner waits for `left`.
+            if let Some(job) = unsafe { *self.job.get() } {
+                // SAFETY: as above: the closure lives until this worker has counted itself out.
+                self.take_chunks(unsafe { &*job });
+            }
+            self.left.fetch_add(1, Release);
+        }
+    }
+
+    /// Spins, then parks, until a region other than `seen` is open.
+    fn await_epoch(&self, seen: u64) -> u64 {
+        let spins = if threads() > cpus() { 0 } else { SPINS };
+        let is_new = |g: u64| g & OPEN != 0 && g & !(OPEN | JOINED) != seen;
+        for _ in 0..spins {
+            let g = self.gate.load(Acquire);
+            if is_new(g) {
+                return g;
+            }
+            spin_loop();
+        }
+        self.sleeping.fetch_add(1, SeqCst);
+        let g = loop {
+            let g = self.gate.load(SeqCst);
+            if is_new(g) {
+                break g;
+            }
+            thread::park();
+        };
+        self.sleeping.fetch_sub(1, SeqCst);
+        g
+    }
+
+    fn join(&self, epoch: u64) -> bool {
+        let mut g = self.gate.load(Acquire);
+        loop {
+            let full = (g & JOINED) / JOIN + 1 >= self.width.load(Relaxed) as u64;
+            if g & OPEN == 0 || g & !(OPEN | JOINED) != epoch || full {
+                return false;
+            }
+            match self.gate.compare_exchange_weak(g, g + JOIN, AcqRel, Acquire) {
+                Ok(_) => return true,
+                Err(now) => g = now,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_chunk_once() {
+        set_threads(4);
+        for n in [0, 1, 2, 3, 100, 1000] {
+            let seen: Vec<AtomicUsize> = (0..n).map(|_| AtomicUsize::new(0)).collect();
+            for _ in 0..200 {
+                run(n, 4, |i| {
+                    seen[i].fetch_add(1, Relaxed);
+                });
+            }
+            assert!(seen.iter().all(|s| s.load(Relaxed) == 200));
+        }
+    }
+
+    #[test]
+    fn panics_reach_the_caller_and_the_pool_goes_on() {
+        set_threads(4);
+        for _ in 0..50 {
+            let r = catch_unwind(|| run(8, 4, |i| assert!(i != 5, "chunk five")));
+            assert!(r.is_err());
+        }
+        let sum = AtomicUsize::new(0);
+        run(10, 4, |i| {
+            sum.fetch_add(i, Relaxed);
+        });
+        assert_eq!(sum.load(Relaxed), 45);
+    }
+
+    #[test]
+    fn nested_and_concurrent() {
+        set_threads(4);
+        let sum = AtomicUsize::new(0);
+        thread::scope(|s| {
+            for _ in 0..4 {
+                s.spawn(|| {
+                    for _ in 0..500 {
+                        run(4, 4, |_| {
+                            run(4, 4, |_| {
+                                sum.fetch_add(1, Relaxed);
+                            })
+                        })
+                    }
+                });
+            }
+        });
+        assert_eq!(sum.load(Relaxed), 4 * 500 * 16);
+    }
+}
