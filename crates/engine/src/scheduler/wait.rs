@@ -1,0 +1,162 @@
+//! Waiting for work: for one storage, or for all of it.
+use super::bell::POLL;
+use super::{Engine, here, lane};
+use crate::device::Device;
+use crate::storage::Var;
+use crate::sync::lock;
+use crate::task::{Job, Lane, Push, Write};
+use gluonish_base::{Error, Result, Site, pool};
+use std::hint::spin_loop;
+use std::sync::atomic::{AtomicBool, Ordering::*};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Instant;
+
+/// About 20 us of looking before a wait goes to sleep.
+const SPINS: u32 = 1000;
+
+/// Says once that something has come.
+#[derive(Default)]
+pub(crate) struct Signal {
+    sent: AtomicBool,
+    /// Somebody sleeps.
+    asleep: Mutex<bool>,
+    wake: Condvar,
+}
+
+impl Signal {
+    pub(crate) fn send(&self) {
+        let asleep = lock(&self.asleep);
+        self.sent.store(true, Release);
+        if *asleep {
+            self.wake.notify_one();
+        }
+    }
+
+    fn wait(&self, poll: &dyn Fn() -> Result) -> Result {
+        let spins = if pool::cpus() > 1 { SPINS } else { 0 };
+        for _ in 0..spins {
+            if self.sent.load(Acquire) {
+                return Ok(());
+            }
+            spin_loop();
+        }
+        loop {
+            let mut asleep = lock(&self.asleep);
+            if self.sent.load(Acquire) {
+                return Ok(());
+            }
+            *asleep = true;
+            let (guard, timeout) = self.wake.wait_timeout(asleep, POLL).unwrap_or_else(PoisonError::into_inner);
+            drop(guard);
+            if timeout.timed_out() {
+                poll()?;
+            }
+        }
+    }
+}
+
+impl Engine {
+    /// Returns when what was pushed so far to write `var` is done; an error of any of it, or of what it depended on, is
+    /// returned, every time. `poll` is called about every 50 ms; its error ends the wait, while the work goes on.
+    #[inline]
+    pub fn wait_for_var(&'static self, var: &Var, poll: &dyn Fn() -> Result) -> Result {
+        if !var.is_ready() {
+            self.wait_turn(var, false, poll)?;
+        }
+        self.value(var)
+    }
+
+    /// As `wait_for_var`, and what was pushed so far to read it is done too.
+    pub fn wait_to_write(&'static self, var: &Var, poll: &dyn Fn() -> Result) -> Result {
+        if !var.is_idle() {
+            self.wait_turn(var, true, poll)?;
+        }
+        self.value(var)
+    }
+
+    fn value(&self, var: &Var) -> Result {
+        match var.error() {
+            None => Ok(()),
+            Some(e) => {
+                self.raised(&e);
+                Err(e)
+            }
+        }
+    }
+
+    #[cold]
+    fn wait_turn(&'static self, var: &Var, write: bool, poll: &dyn Fn() -> Result) -> Result {
+        if here::holds(var) {
+            return Ok(()); // what is queued behind the caller cannot be waited for
+        }
+        let signal = Arc::new(Signal::default());
+        let (reads, writes) = (&[var], &[(var, Write::Update)]);
+        let p = Push {
+            op: "wait",
+            reads: if write { &[] } else { reads },
+            writes: if write { writes } else { &[] },
+            device: Device::cpu(0),
+            lane: Lane::Compute,
+            priority: i32::MAX,
+            site: Site::default(),
+        };
+        self.enlist(&p, Job::Signal(signal.clone()));
+        let _blocked = lane::blocked(self);
+        signal.wait(poll)
+    }
+
+    /// Returns when everything pushed so far is done. Errors that no wait has raised yet are raised here, one per call, each
+    /// once. Inside a task, tasks that wait like this one do not count.
+    pub fn wait_all(&'static self, poll: &dyn Fn() -> Result) -> Result {
+        self.drain(poll)?;
+        match self.take_error() {
+            None => Ok(()),
+            Some(e) => Err(e),
+        }
+    }
+
+    fn take_error(&self) -> Option<Error> {
+        let mut errors = lock(&self.errors);
+        (!errors.is_empty()).then(|| errors.remove(0))
+    }
+
+    /// Waits for everything, and leaves the errors alone.
+    pub(crate) fn drain(&'static self, poll: &dyn Fn() -> Result) -> Result {
+        let _resting = Resting::new(self);
+        let _blocked = lane::blocked(self);
+        self.drained.wait_polling(|| self.is_drained(), poll)
+    }
+
+    /// Waits for everything until the deadline at most; whether all is done.
+    pub(crate) fn drain_until(&'static self, deadline: Instant) -> bool {
+        let _resting = Resting::new(self);
+        let _blocked = lane::blocked(self);
+        self.drained.wait_deadline(|| self.is_drained(), deadline)
+    }
+
+    pub(crate) fn is_drained(&self) -> bool {
+        self.pending.load(SeqCst) <= self.resting.load(SeqCst)
+    }
+}
+
+/// The tasks that run on this thread wait for all others.
+struct Resting(&'static Engine, usize);
+
+impl Resting {
+    fn new(engine: &'static Engine) -> Resting {
+        let depth = here::depth();
+        if depth > 0 {
+            engine.resting.fetch_add(depth, SeqCst);
+            engine.drained.ring();
+        }
+        Resting(engine, depth)
+    }
+}
+
+impl Drop for Resting {
+    fn drop(&mut self) {
+        if self.1 > 0 {
+            self.0.resting.fetch_sub(self.1, SeqCst);
+        }
+    }
+}

@@ -1,0 +1,499 @@
+//! Storages: bytes of memory together with the variable that guards them. A `Var` is a counted pointer to one.
+//!
+//! A freed storage goes back to its thread's free list with its lock and its empty queue intact, so making one is a pop.
+//! Up to 64 bytes of host memory live inside; more comes from the pool of the device.
+use crate::cold::Cold;
+use crate::device::Device;
+use crate::fence::{Fence, Fences, Place};
+use crate::gate::{BARE, FENCED, Gate, POISON, QUEUED, WRITER};
+use crate::memory::Block;
+use crate::sync::{Mutex, lock};
+use crate::task::Task;
+use gluonish_base::tls::{FreeList, STORAGES, reap, tls};
+use gluonish_base::{Error, Result, Site};
+use std::cell::UnsafeCell;
+use std::ptr::{NonNull, null_mut};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
+use std::sync::{Arc, PoisonError};
+
+/// Bytes that live inside a storage of host memory.
+pub const INLINE: usize = 64;
+/// Storages that a thread keeps for itself.
+const KEPT: u32 = 4096;
+/// Storages that are made at once when a thread has none left.
+const BATCH: usize = 16;
+
+/// Bytes and the variable that guards them. Reached through a `Var`.
+#[repr(C, align(64))]
+pub struct Storage {
+    inline: UnsafeCell<[u8; INLINE]>,
+    ptr: AtomicPtr<u8>,
+    bytes: usize,
+    refs: AtomicU32,
+    version: AtomicU32,
+    device: Device,
+    shared: AtomicBool,
+    gate: Gate<Arc<Task>>,
+    memory: UnsafeCell<Memory>,
+    next_free: *mut Storage,
+    cold: Mutex<Option<Box<Cold>>>,
+    /// Marks of the tape; the engine only clears them when the storage is freed.
+    pub tape: TapeMark,
+}
+
+/// Whose memory it is.
+enum Memory {
+    /// The storage's own, or none yet.
+    Own,
+    Block(Block),
+    /// A part of another storage, from this byte on.
+    Part(Var, usize),
+    Foreign(Box<dyn FnOnce() + Send>),
+}
+
+/// What the tape remembers with a storage, so that it can refuse a gradient that would be wrong.
+#[derive(Default)]
+pub struct TapeMark {
+    /// Live tape nodes that saved this storage.
+    pub saved: AtomicU32,
+    /// Version of the last recorded write in place.
+    pub recorded: AtomicU32,
+    /// Where it was last saved, packed.
+    pub saved_site: AtomicU64,
+    /// Where the last recorded write was, packed.
+    pub recorded_site: AtomicU64,
+}
+
+impl TapeMark {
+    /// A site as one number.
+    pub const fn pack(site: Site) -> u64 {
+        (site.block as u64) << 32 | site.code as u64
+    }
+
+    /// The inverse of `pack`.
+    pub const fn unpack(packed: u64) -> Site {
+        Site { code: packed as u32, block: (packed >> 32) as u32 }
+    }
+}
+
+/// A counted pointer to a storage. Dropping the last one frees the memory; queued tasks keep what they use alive.
+pub struct Var(NonNull<Storage>);
+
+// SAFETY: the shared parts of a storage are atomics and mutexes; `memory` changes only under the lock of `cold` or with
+// the storage unshared; the plain fields are written before the storage is shared. The bytes are guarded by the gate.
+unsafe impl Send for Storage {}
+// SAFETY: as above.
+unsafe impl Sync for Storage {}
+// SAFETY: a counted pointer to something that is `Send` and `Sync`; the count is atomic.
+unsafe impl Send for Var {}
+// SAFETY: as above.
+unsafe impl Sync for Var {}
+
+impl std::ops::Deref for Var {
+    type Target = Storage;
+    #[inline(always)]
+    fn deref(&self) -> &Storage {
+        // SAFETY: a `Var` holds a count, so the storage is alive and not on a free list.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl Clone for Var {
+    #[inline]
+    fn clone(&self) -> Var {
+        self.refs.fetch_add(1, Relaxed);
+        Var(self.0)
+    }
+}
+
+impl Drop for Var {
+    #[inline]
+    fn drop(&mut self) {
+        // A sole owner needs no read-modify-write: nobody else can clone it.
+        if self.refs.load(Acquire) == 1 || self.refs.fetch_sub(1, AcqRel) == 1 {
+            // SAFETY: this was the last pointer.
+            unsafe { Storage::recycle(self.0) }
+        }
+    }
+}
+
+impl Var {
+    /// A storage with memory: up to 64 bytes on the host inside the storage, else a block of the device's pool. The
+    /// contents are whatever was there.
+    #[inline]
+    pub fn new(device: Device, bytes: usize) -> Result<Var> {
+        let var = Storage::take(device, bytes);
+        if var.ptr().is_null() {
+            let (block, _) = device.entry().pool.take(bytes, Place::Host)?;
+            var.ptr.store(block.ptr(), Relaxed);
+            // SAFETY: nobody else knows the new storage.
+            unsafe { *var.memory.get() = Memory::Block(block) };
+        }
+        Ok(var)
+    }
+
+    /// A storage whose memory is taken when the first task that uses it starts. What could never fit fails at once.
+    #[inline]
+    pub fn deferred(device: Device, bytes: usize) -> Result<Var> {
+        let var = Storage::take(device, bytes);
+        if var.ptr().is_null() {
+            device.entry().pool.could_hold(bytes)?;
+            var.gate.reset(BARE);
+        }
+        Ok(var)
+    }
+
+    /// A storage with a state of its own inside the memory of another, which it keeps alive.
+    ///
+    /// # Panics
+    /// When the range is not inside the parent.
+    pub fn carve(parent: &Var, offset: usize, bytes: usize) -> Var {
+        assert!(offset <= parent.bytes && bytes <= parent.bytes - offset, "carved range leaves the parent");
+        let var = Storage::take(parent.device, bytes);
+        // SAFETY: a storage becomes a part only here, before anyone else knows it, so this cannot change under us.
+        let (root, offset) = match unsafe { &*parent.memory.get() } {
+            Memory::Part(root, base) => (root.clone(), base + offset),
+            _ => (parent.clone(), offset),
+        };
+        var.shared.store(root.shared.load(Relaxed), Relaxed);
+        match root.ptr() {
+            p if p.is_null() => var.gate.reset(BARE),
+            p => var.ptr.store(p.wrapping_add(offset), Relaxed),
+        }
+        // SAFETY: nobody else knows the new storage.
+        unsafe { *var.memory.get() = Memory::Part(root, offset) };
+        var
+    }
+
+    /// A storage over memory of another library; `release` is called when the last user is gone, on whatever thread that
+    /// happens. It is `shared()`: others may look at it at any time, so callers finish their work on it before returning.
+    ///
+    /// # Safety
+    /// `ptr` is valid for `bytes` bytes, for reads and for the writes the caller will make, until `release` is called.
+    pub unsafe fn foreign(device: Device, ptr: *mut u8, bytes: usize, release: Box<dyn FnOnce() + Send>) -> Var {
+        let var = Storage::take(device, bytes);
+        var.ptr.store(ptr, Relaxed);
+        var.shared.store(true, Relaxed);
+        // SAFETY: nobody else knows the new storage.
+        unsafe { *var.memory.get() = Memory::Foreign(release) };
+        var
+    }
+
+    /// Whether both are the same storage.
+    #[inline(always)]
+    pub fn same(&self, other: &Var) -> bool {
+        self.0 == other.0
+    }
+
+    /// A number that is this storage's alone while it lives.
+    #[inline(always)]
+    pub fn id(&self) -> usize {
+        self.0.as_ptr() as usize
+    }
+}
+
+impl Storage {
+    /// A storage from the free list, idle, with inline memory.
+    #[inline(always)]
+    fn take(device: Device, bytes: usize) -> Var {
+        let list = &tls().free[STORAGES];
+        let mut p = list.head.get().cast::<Storage>();
+        if p.is_null() {
+            p = Storage::batch(list);
+        }
+        // SAFETY: what is on this thread's free list belongs to this thread alone.
+        let s = unsafe { &mut *p };
+        list.head.set(s.next_free.cast());
+        list.len.set(list.len.get() - 1);
+        s.bytes = bytes;
+        s.device = device;
+        // Host memory of up to 64 bytes, and the address of nothing: other callers replace it.
+        s.ptr = AtomicPtr::new(if bytes <= INLINE && (device.is_cpu() || bytes == 0) { p.cast() } else { null_mut() });
+        s.refs = AtomicU32::new(1);
+        s.version = AtomicU32::new(0);
+        Var(NonNull::from(s))
+    }
+
+    /// Fills an empty free list; made in batches so that a list does not swing between empty and not.
+    #[cold]
+    fn batch(list: &FreeList) -> *mut Storage {
+        reap(STORAGES, drain);
+        for _ in 0..BATCH {
+            let next_free = list.head.get().cast();
+            let fresh = Box::new(Storage {
+                inline: UnsafeCell::new([0; INLINE]),
+                ptr: AtomicPtr::default(),
+                bytes: 0,
+                refs: AtomicU32::new(0),
+                version: AtomicU32::new(0),
+                device: Device::default(),
+                shared: AtomicBool::new(false),
+                gate: Gate::new(),
+                memory: UnsafeCell::new(Memory::Own),
+                next_free,
+                cold: Mutex::new(None),
+                tape: TapeMark::default(),
+            });
+            list.head.set(Box::into_raw(fresh).cast());
+        }
+        list.len.set(list.len.get() + BATCH as u32);
+        list.head.get().cast()
+    }
+
+    /// # Safety
+    /// No pointer to the storage is left.
+    #[inline]
+    unsafe fn recycle(p: NonNull<Storage>) {
+        // SAFETY: by contract nobody else can reach the storage.
+        let s = unsafe { &mut *p.as_ptr() };
+        if s.gate.state() != 0 || !matches!(s.memory.get_mut(), Memory::Own) {
+            s.give_back();
+        }
+        *s.shared.get_mut() = false;
+        *s.tape.saved.get_mut() = 0;
+        *s.tape.recorded.get_mut() = 0;
+        let list = &tls().free[STORAGES];
+        if list.len.get() >= KEPT || list.head.get().is_null() {
+            // SAFETY: as above.
+            return unsafe { Storage::recycle_at_edge(p, list) };
+        }
+        s.next_free = list.head.get().cast();
+        list.head.set(p.as_ptr().cast());
+        list.len.set(list.len.get() + 1);
+    }
+
+    /// The list is full, or empty: then this thread may not have asked for it to be drained yet.
+    #[cold]
+    unsafe fn recycle_at_edge(p: NonNull<Storage>, list: &FreeList) {
+        if list.len.get() >= KEPT {
+            // SAFETY: storages are boxed, and this one belongs to us alone.
+            return drop(unsafe { Box::from_raw(p.as_ptr()) });
+        }
+        reap(STORAGES, drain);
+        // SAFETY: as above.
+        unsafe { (*p.as_ptr()).next_free = null_mut() };
+        list.head.set(p.as_ptr().cast());
+        list.len.set(1);
+    }
+
+    /// Returns the memory, with the fences of devices that may still use it, and forgets errors.
+    fn give_back(&mut self) {
+        debug_assert_eq!(self.gate.state() & (WRITER | QUEUED), 0, "a storage was freed while in use");
+        let cold = self.cold.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        let fences = cold.map_or_else(Fences::new, |mut c| c.live());
+        match std::mem::replace(self.memory.get_mut(), Memory::Own) {
+            Memory::Own => fences.into_iter().for_each(Fence::wait),
+            Memory::Block(block) => self.device.entry().pool.give(block, fences),
+            Memory::Part(root, _) => fences.into_iter().for_each(|f| root.attach(f, false)),
+            Memory::Foreign(release) => {
+                fences.into_iter().for_each(Fence::wait);
+                release();
+            }
+        }
+        self.gate.reset(0);
+    }
+
+    /// Where the bytes are; null until a deferred storage got its memory.
+    #[inline(always)]
+    pub fn ptr(&self) -> *mut u8 {
+        self.ptr.load(Relaxed)
+    }
+
+    #[inline(always)]
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    #[inline(always)]
+    pub fn device(&self) -> Device {
+        self.device
+    }
+
+    /// Whether something outside may look at the memory at any time.
+    #[inline(always)]
+    pub fn shared(&self) -> bool {
+        self.shared.load(Relaxed)
+    }
+
+    /// Says that something outside may look at the memory from now on.
+    pub fn share(&self) {
+        self.shared.store(true, Relaxed);
+    }
+
+    /// Writes so far, in program order: it moves when a write is pushed, not when it is done, so a tape can compare it.
+    #[inline(always)]
+    pub fn version(&self) -> u32 {
+        self.version.load(Relaxed)
+    }
+
+    /// Moves the version; `push` does it for what it queues, work that runs in the caller does it itself.
+    #[inline(always)]
+    pub fn bump(&self) {
+        self.version.fetch_add(1, Relaxed);
+    }
+
+    /// Becomes a reader if that needs no waiting, and there are memory and a value to read. Never waits. Work in the
+    /// caller takes all it needs or gives back what it got.
+    #[inline(always)]
+    pub fn try_read(&self) -> bool {
+        self.gate.try_read() || self.retry(Gate::try_read)
+    }
+
+    #[inline(always)]
+    pub fn end_read(&self) {
+        if self.gate.end_read() {
+            self.grant();
+        }
+    }
+
+    /// Becomes the writer if nobody else uses the storage, it has memory, and its value is not an error. Never waits.
+    #[inline(always)]
+    pub fn try_write(&self) -> bool {
+        self.gate.try_write() || self.retry(Gate::try_write)
+    }
+
+    #[inline(always)]
+    pub fn end_write(&self) {
+        if self.gate.end_write() {
+            self.grant();
+        }
+    }
+
+    /// Device work that retired in the meantime no longer keeps anyone out.
+    #[cold]
+    fn retry(&self, attempt: fn(&Gate<Arc<Task>>) -> bool) -> bool {
+        self.gate.state() & FENCED != 0 && self.settle() && attempt(&self.gate)
+    }
+
+    /// Nobody uses the storage, waits for it, or has device work on it.
+    #[inline]
+    pub fn is_idle(&self) -> bool {
+        let s = self.gate.state() & !(POISON | BARE);
+        s == 0 || (s == FENCED && self.settle())
+    }
+
+    /// No write is pending: a reader would see what was pushed last.
+    #[inline]
+    pub fn is_ready(&self) -> bool {
+        let s = self.gate.state() & (WRITER | QUEUED | FENCED);
+        s == 0 || (s == FENCED && self.settle())
+    }
+
+    /// The error that stands in place of a value.
+    #[inline]
+    pub fn error(&self) -> Option<Error> {
+        if self.gate.state() & (POISON | FENCED) == 0 { None } else { self.error_slow() }
+    }
+
+    #[cold]
+    fn error_slow(&self) -> Option<Error> {
+        self.settle();
+        lock(&self.cold).as_ref()?.error.clone()
+    }
+
+    /// Forgets the error. For whoever knows that the value is good again; queued `Overwrite`s do it themselves.
+    pub fn heal(&self) {
+        self.set_error(None);
+    }
+
+    /// Makes an error the value (the caller holds the write), or makes the value good.
+    pub(crate) fn set_error(&self, error: Option<Error>) {
+        if error.is_none() && self.gate.state() & POISON == 0 {
+            return;
+        }
+        let mut cold = lock(&self.cold);
+        if error.is_some() {
+            self.gate.set(POISON)
+        } else {
+            self.gate.clear(POISON)
+        }
+        cold.get_or_insert_default().error = error;
+    }
+
+    /// Forgets fences of retired work, takes over its errors, and says whether no fence is left.
+    pub(crate) fn settle(&self) -> bool {
+        let mut guard = lock(&self.cold);
+        let Some(cold) = guard.as_mut() else { return self.gate.state() & FENCED == 0 };
+        if cold.settle() {
+            self.gate.set(POISON);
+        }
+        let clear = cold.is_clear();
+        if clear {
+            self.gate.clear(FENCED);
+        }
+        clear
+    }
+
+    /// Device work was issued that reads or writes the storage.
+    pub(crate) fn attach(&self, fence: Fence, write: bool) {
+        let mut guard = lock(&self.cold);
+        guard.get_or_insert_default().attach(fence, write);
+        self.gate.set(FENCED);
+    }
+
+    /// Device work that a use of the storage has to come after.
+    pub(crate) fn fences(&self, write: bool) -> Fences {
+        if self.gate.state() & FENCED == 0 || self.settle() {
+            return Fences::new();
+        }
+        lock(&self.cold).as_ref().map_or_else(Fences::new, |c| c.before(write))
+    }
+
+    #[inline]
+    pub(crate) fn is_bare(&self) -> bool {
+        self.gate.state() & BARE != 0
+    }
+
+    /// Takes the memory that is still missing, for work at `place`.
+    #[cold]
+    pub(crate) fn provide(&self, place: Place) -> Result {
+        let mut cold = lock(&self.cold);
+        if !self.is_bare() {
+            return Ok(());
+        }
+        // SAFETY: a bare storage's memory changes only here, under the lock.
+        let memory = unsafe { &mut *self.memory.get() };
+        let ptr = match memory {
+            Memory::Part(root, offset) => {
+                root.provide(place)?;
+                root.ptr().wrapping_add(*offset)
+            }
+            _ => {
+                let (block, fences) = self.device.entry().pool.take(self.bytes, place)?;
+                let ptr = block.ptr();
+                *memory = Memory::Block(block);
+                if !fences.is_empty() {
+                    // Whoever used the block before may still be at it; its errors are not ours.
+                    let cold = cold.get_or_insert_default();
+                    fences.into_iter().for_each(|f| cold.attach(f, false));
+                    self.gate.set(FENCED);
+                }
+                ptr
+            }
+        };
+        self.ptr.store(ptr, Release);
+        self.gate.clear(BARE);
+        Ok(())
+    }
+
+    /// Takes a place in the order of uses: true when it is this task's turn at once.
+    pub(crate) fn append(&self, task: &Arc<Task>, write: bool) -> bool {
+        self.gate.append(|| task.clone(), write)
+    }
+
+    #[cold]
+    fn grant(&self) {
+        crate::scheduler::admit(|granted| self.gate.grant(|task| granted.push(task)));
+    }
+}
+
+/// The thread ends: its free storages go back to the allocator.
+fn drain(list: &FreeList) {
+    let mut p = list.head.replace(null_mut()).cast::<Storage>();
+    list.len.set(0);
+    while !p.is_null() {
+        // SAFETY: storages on a free list are boxed and belong to its thread alone.
+        let s = unsafe { Box::from_raw(p) };
+        p = s.next_free;
+    }
+}
