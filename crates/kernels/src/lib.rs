@@ -1,7 +1,22 @@
 //! CPU kernels: functions on views of memory. They know shapes, strides and element types, but no arrays, no engine and
 //! no Python. A kernel is registered by its row in the op table alone.
+pub mod along;
 pub mod attrs;
+pub mod convert;
+pub mod formula;
+pub mod map;
+pub mod dispatch;
+pub mod gemm;
+pub mod index;
+pub mod linalg;
+pub mod movement;
+pub mod ramp;
+pub mod random;
+pub mod reduce;
+pub mod softmax;
+pub mod sort;
 pub mod view;
+pub mod walk;
 
 pub use attrs::{AttrVal, Attrs};
 pub use view::{Args, Cx, Kernel, Mode, Out, View};

@@ -1,0 +1,160 @@
+//! The table of casts: every element type to every other.
+use super::half::{BF16, Bool, F16};
+use gluonish_base::DType;
+use gluonish_base::isa::{Isa, isa};
+
+/// Converts `n` elements, read every `from` and written every `to` elements. The two sides may be the same memory when
+/// the types are equally wide and the strides the same.
+///
+/// # Safety
+/// Both sides are valid for what the strides reach, as the types the function was looked up for.
+pub(crate) type Cast = unsafe fn(dst: *mut u8, to: isize, src: *const u8, from: isize, n: usize);
+
+/// The conversion of one value.
+trait To<D> {
+    fn to(self) -> D;
+}
+
+macro_rules! numbers {
+    ($($s:ident)+) => { $(numbers!(@from $s: u8 u16 u32 u64 i8 i16 i32 i64 f32 f64);)+ };
+    (@from $s:ident: $($d:ident)+) => {
+        $(impl To<$d> for $s {
+            #[inline(always)]
+            #[allow(clippy::unnecessary_cast)]
+            fn to(self) -> $d {
+                self as $d
+            }
+        })+
+        impl To<Bool> for $s {
+            #[inline(always)]
+            fn to(self) -> Bool {
+                Bool((self != 0 as $s) as u8)
+            }
+        }
+        impl To<$s> for Bool {
+            #[inline(always)]
+            fn to(self) -> $s {
+                (self.0 != 0) as u8 as $s
+            }
+        }
+        impl To<$s> for F16 {
+            #[inline(always)]
+            fn to(self) -> $s {
+                self.to_f32() as $s
+            }
+        }
+        impl To<$s> for BF16 {
+            #[inline(always)]
+            fn to(self) -> $s {
+                self.to_f32() as $s
+            }
+        }
+    };
+}
+numbers!(u8 u16 u32 u64 i8 i16 i32 i64 f32 f64);
+
+macro_rules! halves {
+    ($($s:ident)+) => {
+        $(impl To<F16> for $s {
+            #[inline(always)]
+            fn to(self) -> F16 {
+                F16::from_f64(self as f64)
+            }
+        }
+        impl To<BF16> for $s {
+            #[inline(always)]
+            fn to(self) -> BF16 {
+                BF16::from_f64(self as f64)
+            }
+        })+
+    };
+}
+halves!(u8 u16 u32 u64 i8 i16 i32 i64 f64);
+
+/// Pairs that are none of the above, by the expression that converts `x`.
+macro_rules! pairs {
+    ($($s:ident => $d:ident: |$x:ident| $e:expr;)+) => {
+        $(impl To<$d> for $s {
+            #[inline(always)]
+            fn to(self) -> $d {
+                let $x = self;
+                $e
+            }
+        })+
+    };
+}
+pairs! {
+    f32 => F16: |x| F16::from_f32(x);
+    f32 => BF16: |x| BF16::from_f32(x);
+    F16 => F16: |x| x;
+    BF16 => BF16: |x| x;
+    F16 => BF16: |x| BF16::from_f32(x.to_f32());
+    BF16 => F16: |x| F16::from_f32(x.to_f32());
+    F16 => Bool: |x| Bool((x.0 & 0x7fff != 0) as u8);
+    BF16 => Bool: |x| Bool((x.0 & 0x7fff != 0) as u8);
+    Bool => F16: |x| F16(if x.0 != 0 { 0x3c00 } else { 0 });
+    Bool => BF16: |x| BF16(if x.0 != 0 { 0x3f80 } else { 0 });
+    Bool => Bool: |x| Bool((x.0 != 0) as u8);
+}
+
+/// # Safety
+/// As for [`Cast`].
+#[inline(always)]
+unsafe fn body<S: To<D> + Copy, D: Copy>(dst: *mut u8, to: isize, src: *const u8, from: isize, n: usize) {
+    let (dst, src) = (dst.cast::<D>(), src.cast::<S>());
+    // SAFETY: the caller says that both sides are valid as far as the strides reach.
+    unsafe {
+        match (to, from) {
+            (1, 1) => {
+                for k in 0..n {
+                    dst.add(k).write_unaligned(src.add(k).read_unaligned().to());
+                }
+            }
+            (1, 0) => {
+                let v: D = src.read_unaligned().to();
+                for k in 0..n {
+                    dst.add(k).write_unaligned(v);
+                }
+            }
+            _ => {
+                for k in 0..n as isize {
+                    dst.offset(k * to).write_unaligned(src.offset(k * from).read_unaligned().to());
+                }
+            }
+        }
+    }
+}
+
+/// # Safety
+/// As for [`Cast`].
+unsafe fn plain<S: To<D> + Copy, D: Copy>(dst: *mut u8, to: isize, src: *const u8, from: isize, n: usize) {
+    // SAFETY: passed on.
+    unsafe { body::<S, D>(dst, to, src, from, n) }
+}
+
+/// # Safety
+/// As for [`Cast`], and the processor has AVX2.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+unsafe fn avx2<S: To<D> + Copy, D: Copy>(dst: *mut u8, to: isize, src: *const u8, from: isize, n: usize) {
+    // SAFETY: passed on.
+    unsafe { body::<S, D>(dst, to, src, from, n) }
+}
+#[cfg(not(target_arch = "x86_64"))]
+use plain as avx2;
+
+/// Rows of the table in the order of `DType`.
+macro_rules! table {
+    ($f:ident: $($s:ident)+) => { [$(table!(@row $f $s: Bool u8 u16 u32 u64 i8 i16 i32 i64 F16 BF16 f32 f64)),+] };
+    (@row $f:ident $s:ident: $($d:ident)+) => { [$($f::<$s, $d> as Cast),+] };
+}
+type Table = [[Cast; 13]; 13];
+static PLAIN: Table = table!(plain: Bool u8 u16 u32 u64 i8 i16 i32 i64 F16 BF16 f32 f64);
+static AVX2: Table = table!(avx2: Bool u8 u16 u32 u64 i8 i16 i32 i64 F16 BF16 f32 f64);
+
+/// The conversion from one element type to another.
+#[inline]
+pub(crate) fn cast_fn(from: DType, to: DType) -> Cast {
+    let table = if isa() >= Isa::Avx2 { &AVX2 } else { &PLAIN };
+    table[from as usize][to as usize]
+}

@@ -1,0 +1,376 @@
+//! Cholesky factors and triangular systems, over leading batch axes, in `f32` and `f64`. Both are recursive: halves are
+//! solved, and what one half owes to the other is a matrix product, where nearly all the work is done.
+use crate::gemm::{Body, Mat, MatMut, Operand, Product, Real, Scale, Scratch, Simd, Slot, Work, dispatch, gemm};
+use crate::view::{Cx, Mode, Out, View};
+use gluonish_base::{Cause, DType, Dims, Result, pool};
+use std::ops::{Div, Sub};
+use std::sync::{Mutex, PoisonError};
+
+/// Matrices up to this size are not halved any more.
+const BASE: usize = 32;
+
+/// A real number with what decompositions need beyond products.
+trait Number: Real + Sub<Output = Self> + Div<Output = Self> {
+    const MINUS_ONE: Self;
+    fn sqrt(self) -> Self;
+    fn of(x: f64) -> Self;
+}
+macro_rules! number {
+    ($t:ident) => {
+        impl Number for $t {
+            const MINUS_ONE: $t = -1.0;
+            fn sqrt(self) -> $t {
+                self.sqrt()
+            }
+            fn of(x: f64) -> $t {
+                x as $t
+            }
+        }
+    };
+}
+number!(f32);
+number!(f64);
+
+/// Calls `$f::<T>` for the element type of a view, which must be one of the two.
+macro_rules! for_number {
+    ($view:expr, $what:literal, $f:ident($($arg:expr),*)) => {
+        match $view.dtype {
+            DType::F32 => $f::<f32>($($arg),*),
+            DType::F64 => $f::<f64>($($arg),*),
+            other => Err(Cause::DType(format!("{} needs float32 or float64, not {other}", $what)).into()),
+        }
+    };
+}
+
+/// The Cholesky factor of each symmetric positive definite matrix: L with `A = L L^T` (`lower`), or U with `A = U^T U`.
+/// Only that triangle of A is read; the other triangle of the result is zero.
+pub fn potrf(cx: &Cx, a: &View<'_>, out: &Out<'_>, lower: bool) -> Result {
+    for_number!(a, "the Cholesky factor", potrf_of(cx, a, out, lower))
+}
+
+/// X with `op(A) X = alpha B`, or with `X op(A) = alpha B` when `right`. A is triangular, `lower` or upper (the other
+/// triangle is not read), and `op(A)` is its transpose when `transpose`. A zero on the diagonal gives infinities.
+#[allow(clippy::too_many_arguments)]
+pub fn trsm(
+    cx: &Cx,
+    a: &View<'_>,
+    b: &View<'_>,
+    transpose: bool,
+    right: bool,
+    lower: bool,
+    alpha: f64,
+    out: &Out<'_>,
+) -> Result {
+    for_number!(a, "a triangular system", trsm_of(cx, a, b, (transpose, right, lower), alpha, out))
+}
+
+/// The lower or the upper triangle, its diagonal times `diagonal`, and zeros.
+pub fn triangle(cx: &Cx, a: &View<'_>, lower: bool, diagonal: f64, out: &Out<'_>) -> Result {
+    for_number!(a, "a triangle", triangle_of(cx, a, lower, diagonal, out))
+}
+
+/// Batch axes of an output whose last two axes are a matrix of the right size.
+fn batch_of(ins: &[&View<'_>], out: &View<'_>) -> Result<Dims> {
+    let d = out.ndim().wrapping_sub(2);
+    let fits = |v: &View<'_>| {
+        v.dtype == out.dtype && v.ndim() == out.ndim() && d < out.ndim() && v.shape[..d] == out.shape[..d]
+    };
+    if !ins.iter().all(|v| fits(v)) {
+        let list: Vec<_> = ins.iter().map(|v| format!("{} {}", v.dtype, v.shape)).collect();
+        let text = format!("{} does not fit an output of {} {}", list.join(" and "), out.dtype, out.shape);
+        return Err(Cause::Shape(text).into());
+    }
+    Ok(Dims::of(&out.shape[..d]))
+}
+
+/// The size of square matrices.
+fn square(v: &View<'_>) -> Result<usize> {
+    let n = v.ndim();
+    if n < 2 || v.shape[n - 1] != v.shape[n - 2] {
+        return Err(Cause::Shape(format!("a square matrix is needed, got shape {}", v.shape)).into());
+    }
+    Ok(v.shape[n - 1] as usize)
+}
+
+/// Calls `f` for each matrix of a batch, in parallel when there are several; a single one keeps the threads for itself.
+fn each(cx: &Cx, count: usize, f: impl Fn(usize) + Sync) {
+    const GROUPS: usize = 64;
+    let groups = count.min(GROUPS);
+    pool::run(groups, cx.threads, |g| (count * g / groups..count * (g + 1) / groups).for_each(&f));
+}
+
+/// Stores `f(i, j)` in a matrix.
+unsafe fn store<T: Number>(to: MatMut<T>, (m, n): (usize, usize), mode: Mode, f: impl Fn(usize, usize) -> T) {
+    for i in 0..m {
+        for j in 0..n {
+            let p = to.at(i, j);
+            // SAFETY: the caller vouches for the shape.
+            unsafe { *p = if mode == Mode::Add { *p + f(i, j) } else { f(i, j) } }
+        }
+    }
+}
+
+fn potrf_of<T: Number>(cx: &Cx, a: &View<'_>, out: &Out<'_>, lower: bool) -> Result {
+    let n = square(a)?;
+    let batch = batch_of(&[a], &out.view)?;
+    square(&out.view)?;
+    let (from, to) = (Operand::new(a, &batch), Operand::new(&out.view, &batch));
+    let mode = out.mode;
+    let worst = Mutex::new(None::<(usize, usize)>);
+    each(cx, batch.size(), |i| {
+        let (mut a, mut c) = (from.mat::<T>(from.offset(i, &batch)), to.mat_mut::<T>(to.offset(i, &batch)));
+        if lower {
+            (a, c) = (a.t(), c.t());
+        }
+        let buf = Scratch::<T>::take(Slot::Other, n * n);
+        let u = MatMut::new(buf.ptr(), n as isize, 1);
+        // SAFETY: views are valid for their shapes, the buffer holds n by n.
+        unsafe {
+            store(u, (n, n), Mode::Write, |i, j| if j >= i { *a.at(i, j) } else { T::default() });
+            match upper_factor(cx.threads, u, n) {
+                Ok(()) => store(c, (n, n), mode, |i, j| *u.at(i, j)),
+                Err(order) => {
+                    let mut worst = worst.lock().unwrap_or_else(PoisonError::into_inner);
+                    *worst = Some(worst.map_or((i, order), |w| w.min((i, order))));
+                }
+            }
+        }
+    });
+    match worst.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        None => Ok(()),
+        Some((i, order)) => {
+            let which =
+                if batch.is_empty() { "the matrix".to_string() } else { format!("matrix {i} of the batch") };
+            let text = format!(
+                "{which} is not positive definite: the leading minor of order {order} is not positive \
+                 (adding a small multiple of the identity often helps)"
+            );
+            Err(Cause::Failed(text).into())
+        }
+    }
+}
+
+/// Where a matrix is cut in two.
+fn half(n: usize) -> usize {
+    (n / 2).next_multiple_of(BASE).min(n - 1)
+}
+
+fn sub<T>(a: MatMut<T>, i: usize, j: usize) -> MatMut<T> {
+    MatMut { p: a.at(i, j), ..a }
+}
+
+fn read<T>(a: MatMut<T>) -> Mat<T> {
+    Mat::new(a.p, a.rs, a.cs)
+}
+
+/// `C -= A B`
+unsafe fn subtract<T: Number>(threads: usize, (m, n, k): (usize, usize, usize), a: Mat<T>, b: Mat<T>, c: MatMut<T>) {
+    // SAFETY: the caller's.
+    unsafe { gemm(threads, Product { m, n, k, a, b, c, mode: Mode::Add, e: Scale(T::MINUS_ONE) }) }
+}
+
+/// The upper triangle of a matrix (rows contiguous) becomes its factor U; the error is the order of the minor that is not
+/// positive. What is below the diagonal is neither read nor written.
+unsafe fn upper_factor<T: Number>(threads: usize, a: MatMut<T>, n: usize) -> Result<(), usize> {
+    // SAFETY: parts of the matrix, which the caller vouches for.
+    unsafe {
+        if n <= BASE {
+            return dispatch::<T, _>(Rows { run: FactorBase { a, n } });
+        }
+        let k = half(n);
+        upper_factor(threads, a, k)?;
+        let right = sub(a, 0, k);
+        solve(threads, read(a).t(), right, k, n - k);
+        subtract_gram(threads, right, sub(a, k, k), k, n - k);
+        upper_factor(threads, sub(a, k, k), n - k).map_err(|order| order + k)
+    }
+}
+
+/// `C -= X^T X`, the upper triangle only (and the lower one of small blocks on the diagonal).
+unsafe fn subtract_gram<T: Number>(threads: usize, x: MatMut<T>, c: MatMut<T>, k: usize, n: usize) {
+    const WHOLE: usize = 4 * BASE;
+    // SAFETY: the caller's.
+    unsafe {
+        if n <= WHOLE {
+            return subtract(threads, (n, n, k), read(x).t(), read(x), c);
+        }
+        let h = half(n);
+        subtract_gram(threads, x, c, k, h);
+        subtract(threads, (h, n - h, k), read(x).t(), read(sub(x, 0, h)), sub(c, 0, h));
+        subtract_gram(threads, sub(x, 0, h), sub(c, h, h), k, n - h);
+    }
+}
+
+/// X (n by m, rows contiguous) becomes `L^-1 X` for a lower triangular L of any strides.
+unsafe fn solve<T: Number>(threads: usize, l: Mat<T>, x: MatMut<T>, n: usize, m: usize) {
+    // SAFETY: parts of the matrices, which the caller vouches for.
+    unsafe {
+        if n <= BASE {
+            return dispatch::<T, _>(Rows { run: SolveBase { l, x, n, m } });
+        }
+        let k = half(n);
+        solve(threads, l, x, k, m);
+        subtract(threads, (n - k, m, k), Mat { p: l.at(k, 0), ..l }, read(x), sub(x, k, 0));
+        solve(threads, Mat { p: l.at(k, k), ..l }, sub(x, k, 0), n - k, m);
+    }
+}
+
+/// Loops over contiguous rows, of which the compiler makes vectors for each instruction set.
+struct Rows<B> {
+    run: B,
+}
+
+impl<T: Real, B: Body> Work<T> for Rows<B> {
+    type Out = B::Out;
+    unsafe fn run<S: Simd<T = T>>(self) -> B::Out {
+        // SAFETY: the caller's.
+        unsafe { S::enter(self.run) }
+    }
+}
+
+/// `y[..n] -= f * x[..n]`
+#[inline(always)]
+unsafe fn subtract_row<T: Number>(y: *mut T, f: T, x: *const T, n: usize) {
+    // SAFETY: the caller vouches for n elements, in two rows that are apart.
+    let (y, x) = unsafe { (std::slice::from_raw_parts_mut(y, n), std::slice::from_raw_parts(x, n)) };
+    for (y, &x) in y.iter_mut().zip(x) {
+        *y = *y - f * x;
+    }
+}
+
+/// `y[..n] /= f`
+#[inline(always)]
+unsafe fn divide_row<T: Number>(y: *mut T, f: T, n: usize) {
+    // SAFETY: the caller vouches for n elements.
+    for y in unsafe { std::slice::from_raw_parts_mut(y, n) } {
+        *y = *y / f;
+    }
+}
+
+struct FactorBase<T> {
+    a: MatMut<T>,
+    n: usize,
+}
+
+impl<T: Number> Body for FactorBase<T> {
+    type Out = Result<(), usize>;
+
+    #[inline(always)]
+    unsafe fn run(self) -> Result<(), usize> {
+        let FactorBase { a, n } = self;
+        for i in 0..n {
+            // SAFETY: within the matrix; rows are contiguous, and rows i and j differ.
+            unsafe {
+                let d = *a.at(i, i);
+                // Not `d <= 0`: NaN is not positive either.
+                if !(d > T::default()) {
+                    return Err(i + 1);
+                }
+                let root = d.sqrt();
+                *a.at(i, i) = root;
+                divide_row(a.at(i, i).add(1), root, n - i - 1);
+                for j in i + 1..n {
+                    subtract_row(a.at(j, j), *a.at(i, j), a.at(i, j), n - j);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+struct SolveBase<T> {
+    l: Mat<T>,
+    x: MatMut<T>,
+    n: usize,
+    m: usize,
+}
+
+impl<T: Number> Body for SolveBase<T> {
+    type Out = ();
+
+    #[inline(always)]
+    unsafe fn run(self) {
+        let SolveBase { l, x, n, m } = self;
+        for i in 0..n {
+            // SAFETY: within the matrices; rows of X are contiguous, and rows i and j differ.
+            unsafe {
+                for j in 0..i {
+                    subtract_row(x.at(i, 0), *l.at(i, j), x.at(j, 0), m);
+                }
+                divide_row(x.at(i, 0), *l.at(i, i), m);
+            }
+        }
+    }
+}
+
+fn trsm_of<T: Number>(
+    cx: &Cx,
+    a: &View<'_>,
+    b: &View<'_>,
+    (transpose, right, lower): (bool, bool, bool),
+    alpha: f64,
+    out: &Out<'_>,
+) -> Result {
+    let n = square(a)?;
+    let batch = batch_of(&[a, b], &out.view)?;
+    let d = batch.len();
+    let (rows, cols) = (b.shape[d] as usize, b.shape[d + 1] as usize);
+    let (side, m) = if right { (cols, rows) } else { (rows, cols) };
+    if side != n || b.shape != out.view.shape {
+        let text = format!("a triangular {} does not fit {} into {}", a.shape, b.shape, out.view.shape);
+        return Err(Cause::Shape(text).into());
+    }
+    let (alpha, mode) = (T::of(alpha), out.mode);
+    let [l, b, c] = [a, b, &out.view].map(|v| Operand::new(v, &batch));
+    each(cx, batch.size(), |i| {
+        let mut l = l.mat::<T>(l.offset(i, &batch));
+        let (mut b, mut c) = (b.mat::<T>(b.offset(i, &batch)), c.mat_mut::<T>(c.offset(i, &batch)));
+        // X A = B is A^T X^T = B^T.
+        if right {
+            (b, c) = (b.t(), c.t());
+        }
+        if transpose != right {
+            l = l.t();
+        }
+        // Upper triangles are lower ones when rows and columns are counted from the last.
+        if lower == (transpose != right) {
+            let last = n.wrapping_sub(1);
+            l = Mat::new(l.at(last, last), -l.rs, -l.cs);
+            b = Mat::new(b.at(last, 0), -b.rs, b.cs);
+            c = MatMut::new(c.at(last, 0), -c.rs, c.cs);
+        }
+        let buf = Scratch::<T>::take(Slot::Other, n * m);
+        let x = MatMut::new(buf.ptr(), m as isize, 1);
+        // SAFETY: views are valid for their shapes, the buffer holds n by m.
+        unsafe {
+            store(x, (n, m), Mode::Write, |i, j| alpha * *b.at(i, j));
+            solve(cx.threads, l, x, n, m);
+            store(c, (n, m), mode, |i, j| *x.at(i, j));
+        }
+    });
+    Ok(())
+}
+
+fn triangle_of<T: Number>(cx: &Cx, a: &View<'_>, lower: bool, diagonal: f64, out: &Out<'_>) -> Result {
+    let n = square(a)?;
+    let batch = batch_of(&[a], &out.view)?;
+    square(&out.view)?;
+    let (diagonal, mode) = (T::of(diagonal), out.mode);
+    let (from, to) = (Operand::new(a, &batch), Operand::new(&out.view, &batch));
+    each(cx, batch.size(), |i| {
+        let (a, c) = (from.mat::<T>(from.offset(i, &batch)), to.mat_mut::<T>(to.offset(i, &batch)));
+        let value = |i: usize, j: usize| {
+            // SAFETY: the place is within the view.
+            let x = unsafe { *a.at(i, j) };
+            match i.cmp(&j) {
+                std::cmp::Ordering::Equal => x * diagonal,
+                std::cmp::Ordering::Greater if lower => x,
+                std::cmp::Ordering::Less if !lower => x,
+                _ => T::default(),
+            }
+        };
+        // SAFETY: the view is valid for its shape.
+        unsafe { store(c, (n, n), mode, value) };
+    });
+    Ok(())
+}

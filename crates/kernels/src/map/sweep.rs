@@ -1,0 +1,223 @@
+//! The compiled loops: one formula over one class on one instruction set.
+use super::{Class, MAX_INPUTS, Map, MapKind};
+use crate::formula::count::Count;
+use crate::formula::text::{TextDouble, TextInt, TextSingle, TextValue};
+#[cfg(target_arch = "x86_64")]
+use crate::formula::{Avx2, Avx512};
+use crate::formula::{Float, FloatFormula, Int, IntFormula, Num, NumFormula, Pack};
+use std::array::from_fn;
+use std::cell::Cell;
+
+/// Applies a formula to `n` values. Bit `k` of `advance` says that operand `k` is an array; else it is one value, which
+/// stands `REPEAT` bytes long in memory. The output may be the same memory as an operand.
+///
+/// # Safety
+/// The processor has the instructions the loop was compiled for; `ins` holds as many pointers as the formula has operands,
+/// each readable for `n` lanes (or `REPEAT` bytes), and `out` is writable for `n`.
+pub(crate) type Loop = unsafe fn(out: *mut u8, ins: *const *const u8, advance: u32, n: usize);
+
+/// The loops of one class, by instruction set.
+pub(crate) type Loops = [Loop; 3];
+
+/// How long a single value must be repeated: the widest register of any instance.
+pub(crate) const REPEAT: usize = 128;
+
+/// Registers that can be filled from memory.
+pub(crate) trait Vector: Num {
+    type T: Copy;
+    const LANES: usize;
+    /// # Safety
+    /// `LANES` values are readable.
+    unsafe fn load(self, p: *const Self::T) -> Self::V;
+    /// # Safety
+    /// `n` values are readable, less than `LANES`; the other lanes are 0.
+    unsafe fn load_part(self, p: *const Self::T, n: usize) -> Self::V;
+    /// # Safety
+    /// `LANES` values are writable.
+    unsafe fn store(self, p: *mut Self::T, v: Self::V);
+    /// # Safety
+    /// `n` values are writable, less than `LANES`.
+    unsafe fn store_part(self, p: *mut Self::T, v: Self::V, n: usize);
+}
+
+/// A formula as something that can be evaluated on the instance `I`: one name for the three kinds of formulas.
+pub(crate) trait On<I: Num, const N: usize> {
+    fn on(i: I, x: [I::V; N]) -> I::V;
+}
+struct OfNum<F>(F);
+struct OfFloat<F>(F);
+struct OfInt<F>(F);
+impl<F: NumFormula<N>, I: Num, const N: usize> On<I, N> for OfNum<F> {
+    #[inline(always)]
+    fn on(i: I, x: [I::V; N]) -> I::V {
+        F::eval(i, x)
+    }
+}
+impl<F: FloatFormula<N>, I: Float, const N: usize> On<I, N> for OfFloat<F> {
+    #[inline(always)]
+    fn on(i: I, x: [I::V; N]) -> I::V {
+        F::eval(i, x)
+    }
+}
+impl<F: IntFormula<N>, I: Int, const N: usize> On<I, N> for OfInt<F> {
+    #[inline(always)]
+    fn on(i: I, x: [I::V; N]) -> I::V {
+        F::eval(i, x)
+    }
+}
+
+/// The body of every loop.
+///
+/// # Safety
+/// As for [`Loop`].
+#[inline(always)]
+unsafe fn sweep<F: On<I, N>, I: Vector, const N: usize>(i: I, out: *mut u8, ins: *const *const u8, advance: u32, n: usize) {
+    let out = out.cast::<I::T>();
+    // SAFETY: the caller gives `N` pointers, readable as `Loop` says; the offsets stay within what they cover.
+    unsafe {
+        let p: [*const I::T; N] = from_fn(|k| (*ins.add(k)).cast());
+        let step: [usize; N] = from_fn(|k| (advance >> k & 1) as usize);
+        let mut at = 0;
+        while at + I::LANES <= n {
+            let x = from_fn(|k| i.load(p[k].add(at * step[k])));
+            i.store(out.add(at), F::on(i, x));
+            at += I::LANES;
+        }
+        if at < n {
+            let x = from_fn(|k| i.load_part(p[k].add(at * step[k]), n - at));
+            i.store_part(out.add(at), F::on(i, x), n - at);
+        }
+    }
+}
+
+/// A loop for one instruction set: the instance it uses and the features it is compiled with.
+macro_rules! compiled {
+    ($name:ident: $instance:ident $($features:literal)?) => {
+        /// # Safety
+        /// As for [`Loop`].
+        $(#[target_feature(enable = $features)])?
+        unsafe fn $name<F: On<$instance<T>, N>, T, const N: usize>(o: *mut u8, x: *const *const u8, advance: u32, n: usize)
+        where
+            $instance<T>: Vector,
+        {
+            // SAFETY: the instructions are enabled for this function; the rest is what the caller promises.
+            #[allow(unused_unsafe)]
+            unsafe {
+                sweep::<F, _, N>($instance::new(), o, x, advance, n)
+            }
+        }
+    };
+}
+compiled!(pack: Pack);
+#[cfg(target_arch = "x86_64")]
+compiled!(pack_avx2: Pack "avx2,fma,bmi2");
+#[cfg(target_arch = "x86_64")]
+compiled!(avx2: Avx2 "avx2,fma");
+#[cfg(target_arch = "x86_64")]
+compiled!(avx512: Avx512 "avx512f,avx512vl,avx512bw,avx512dq,avx2,fma");
+
+#[cfg(target_arch = "x86_64")]
+const fn float_loops<F, T, const N: usize>() -> Option<Loops>
+where
+    F: On<Pack<T>, N> + On<Avx2<T>, N> + On<Avx512<T>, N>,
+    Pack<T>: Vector,
+    Avx2<T>: Vector,
+    Avx512<T>: Vector,
+{
+    Some([pack::<F, T, N>, avx2::<F, T, N>, avx512::<F, T, N>])
+}
+#[cfg(not(target_arch = "x86_64"))]
+const fn float_loops<F: On<Pack<T>, N>, T, const N: usize>() -> Option<Loops>
+where
+    Pack<T>: Vector,
+{
+    Some([pack::<F, T, N>; 3])
+}
+const fn int_loops<F: On<Pack<T>, N>, T, const N: usize>() -> Option<Loops>
+where
+    Pack<T>: Vector,
+{
+    #[cfg(target_arch = "x86_64")]
+    return Some([pack::<F, T, N>, pack_avx2::<F, T, N>, pack_avx2::<F, T, N>]);
+    #[cfg(not(target_arch = "x86_64"))]
+    return Some([pack::<F, T, N>; 3]);
+}
+
+impl Map {
+    /// The table of a formula over any element type.
+    pub const fn num<F: NumFormula<N>, const N: usize>(kind: MapKind) -> Map {
+        Map {
+            arity: arity::<N>(),
+            kind,
+            loops: [
+                float_loops::<OfNum<F>, f32, N>(),
+                float_loops::<OfNum<F>, f64, N>(),
+                int_loops::<OfNum<F>, i32, N>(),
+                int_loops::<OfNum<F>, i64, N>(),
+                int_loops::<OfNum<F>, u64, N>(),
+            ],
+            count: count::<OfNum<F>, N>,
+            text: |class, t, x| match class {
+                Class::F32 => text::<OfNum<F>, _, N>(TextSingle(t), x),
+                Class::F64 => text::<OfNum<F>, _, N>(TextDouble(t), x),
+                _ => text::<OfNum<F>, _, N>(TextInt(t, class), x),
+            },
+        }
+    }
+
+    /// The table of a formula over real numbers.
+    pub const fn float<F: FloatFormula<N>, const N: usize>(kind: MapKind) -> Map {
+        Map {
+            arity: arity::<N>(),
+            kind,
+            loops: [
+                float_loops::<OfFloat<F>, f32, N>(),
+                float_loops::<OfFloat<F>, f64, N>(),
+                None,
+                None,
+                None,
+            ],
+            count: count::<OfFloat<F>, N>,
+            text: |class, t, x| match class {
+                Class::F32 => text::<OfFloat<F>, _, N>(TextSingle(t), x),
+                Class::F64 => text::<OfFloat<F>, _, N>(TextDouble(t), x),
+                _ => None,
+            },
+        }
+    }
+
+    /// The table of a formula over integers.
+    pub const fn int<F: IntFormula<N>, const N: usize>(kind: MapKind) -> Map {
+        Map {
+            arity: arity::<N>(),
+            kind,
+            loops: [
+                None,
+                None,
+                int_loops::<OfInt<F>, i32, N>(),
+                int_loops::<OfInt<F>, i64, N>(),
+                int_loops::<OfInt<F>, u64, N>(),
+            ],
+            count: count::<OfInt<F>, N>,
+            text: |class, t, x| match class {
+                Class::F32 | Class::F64 => None,
+                _ => text::<OfInt<F>, _, N>(TextInt(t, class), x),
+            },
+        }
+    }
+}
+
+const fn arity<const N: usize>() -> u8 {
+    assert!(N >= 1 && N <= MAX_INPUTS, "a formula has one to four operands");
+    N as u8
+}
+
+fn count<F: for<'a> On<Count<'a>, N>, const N: usize>() -> u32 {
+    let n = Cell::new(0);
+    F::on(Count(&n), [(); N]);
+    n.get()
+}
+
+fn text<F: On<I, N>, I: Num<V = TextValue>, const N: usize>(i: I, x: &[TextValue]) -> Option<TextValue> {
+    Some(F::on(i, x.try_into().ok()?))
+}

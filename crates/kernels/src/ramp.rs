@@ -1,0 +1,29 @@
+//! Evenly spaced values.
+use crate::by_dtype;
+use crate::dispatch::Elem;
+use crate::view::{Cx, Out};
+use gluonish_base::{Result, Scalar, pool};
+
+const CHUNK: usize = 1 << 16;
+
+/// `start + step * i` along a contiguous output: exact for integers, computed in float64 otherwise.
+pub fn ramp(cx: &Cx, start: Scalar, step: Scalar, out: &Out<'_>) -> Result {
+    let n = out.view.size;
+    by_dtype!(out.view.dtype, T => {
+        let place = crate::walk::Shared(out.view.as_ptr::<T>());
+        pool::run(n.div_ceil(CHUNK), cx.threads, |c| {
+            for i in c * CHUNK..n.min((c + 1) * CHUNK) {
+                // SAFETY: the output is contiguous with `n` elements, and chunks do not overlap.
+                unsafe { *place.at(i as isize) = value::<T>(start, step, i) };
+            }
+        });
+    });
+    Ok(())
+}
+
+fn value<T: Elem>(start: Scalar, step: Scalar, i: usize) -> T {
+    match (start, step) {
+        (Scalar::Float(_), _) | (_, Scalar::Float(_)) => T::from_f64(start.as_f64() + step.as_f64() * i as f64),
+        _ => T::from_i64(start.as_i64().wrapping_add(step.as_i64().wrapping_mul(i as i64))),
+    }
+}

@@ -1,0 +1,140 @@
+//! Positions of extreme values.
+use super::fold::{Acc, Fold, Max, Min, fold_tile, order_type};
+use super::memory::{Row, Sink, Source};
+use super::plan::{Order, Plan, out_strides};
+use super::{some, with_acc};
+use crate::view::{Cx, Out, View};
+use crate::walk::{Shared, Walk};
+use gluonish_base::{DType, Result, pool};
+
+/// Elements that are compared at once before anyone asks where the best of them is.
+const TILE: usize = 1024;
+/// Elements of one task.
+const CHUNK: usize = 64 * TILE;
+/// Columns that are followed at once when the axis is not the innermost.
+const COLUMNS: usize = 256;
+
+/// Position of the first largest value (or NaN) along `axis`, or in the flattened array. `out` is usually int64.
+pub fn argmax(cx: &Cx, x: &View<'_>, axis: Option<usize>, out: &Out<'_>) -> Result {
+    if some(x, out, "argmax")? {
+        with_acc!(order_type(x.dtype), A => find::<A, Max>(cx, x, mask(x, axis), out));
+    }
+    Ok(())
+}
+
+/// Position of the first smallest value (or NaN) along `axis`, or in the flattened array.
+pub fn argmin(cx: &Cx, x: &View<'_>, axis: Option<usize>, out: &Out<'_>) -> Result {
+    if some(x, out, "argmin")? {
+        with_acc!(order_type(x.dtype), A => find::<A, Min>(cx, x, mask(x, axis), out));
+    }
+    Ok(())
+}
+
+fn mask(x: &View<'_>, axis: Option<usize>) -> u32 {
+    axis.map_or((1 << x.ndim()) - 1, |a| 1 << a)
+}
+
+/// The best value so far and where it is.
+#[derive(Clone, Copy)]
+struct Best<A> {
+    value: A,
+    at: i64,
+}
+
+/// Whether `v` replaces `best`: it is strictly better, or the first NaN.
+#[inline(always)]
+fn better<A: Acc + PartialOrd, F: Fold<A>>(v: A, best: A) -> bool {
+    // Joined the other way round a tie gives `best`, so that only what is strictly better differs from it.
+    let won = F::join(v, best);
+    #[expect(clippy::eq_op, reason = "only NaN differs from itself")]
+    let (nan, best_nan) = (v != v, best != best);
+    !best_nan && (nan || (won == v && v != best))
+}
+
+fn find<A: Acc + PartialOrd, F: Fold<A>>(cx: &Cx, x: &View<'_>, axes: u32, out: &Out<'_>) {
+    let plan = Plan::new(x, axes, &out_strides(x, axes, out), Order::Given);
+    let source = Source::<A>::new(x, plan.base[0]);
+    let sink = Sink::<i64>::new(out, plan.base[1]);
+    if plan.along_rows() {
+        rows::<A, F>(cx, &source, &sink, &plan.kept, &Row::new(&plan.reduced));
+    } else {
+        columns::<A, F>(cx, &source, &sink, &plan.kept, &plan.reduced);
+    }
+}
+
+fn rows<A: Acc + PartialOrd, F: Fold<A>>(cx: &Cx, source: &Source<A>, sink: &Sink<i64>, kept: &Walk<2>, row: &Row) {
+    let results = kept.size();
+    let parts = row.len.div_ceil(CHUNK).max(1);
+    let mut best = vec![Best { value: F::START, at: 0 }; results * parts];
+    let to = Shared(best.as_mut_ptr());
+    let each = if parts == 1 { (CHUNK / row.len).max(1) } else { 1 };
+    pool::run((results * parts).div_ceil(each), cx.threads, |task| {
+        let mut buf = Vec::new();
+        for i in task * each..(results * parts).min((task + 1) * each) {
+            let (k, part) = (i / parts, i % parts);
+            let range = (part * CHUNK, row.len.min((part + 1) * CHUNK));
+            // SAFETY: one place for each result and part, inside the vector, which outlives the region.
+            unsafe { *to.at(i as isize) = best_of::<A, F>(source, kept.offset(k)[0], row, range, &mut buf) };
+        }
+    });
+    for (k, parts) in best.chunks_exact(parts).enumerate() {
+        let first = parts.iter().skip(1).fold(parts[0], |b, p| if better::<A, F>(p.value, b.value) { *p } else { b });
+        // SAFETY: this thread is alone.
+        unsafe { sink.put(kept, k, &[first.at]) };
+    }
+}
+
+/// The first best element of a part of a row. Tiles are folded at full speed; only one that has something better is
+/// searched for the place.
+fn best_of<A: Acc + PartialOrd, F: Fold<A>>(
+    source: &Source<A>,
+    at: isize,
+    row: &Row,
+    (from, to): (usize, usize),
+    buf: &mut Vec<A>,
+) -> Best<A> {
+    let mut best: Option<Best<A>> = None;
+    for t in (from..to).step_by(TILE) {
+        // SAFETY: the row and its elements come from the view's own dimensions.
+        let tile = unsafe { source.tile(at, row, t, to.min(t + TILE), buf) };
+        let value = fold_tile::<A, F>(tile);
+        if best.is_none_or(|b| better::<A, F>(value, b.value)) {
+            #[expect(clippy::eq_op, reason = "only NaN differs from itself")]
+            let place = tile.iter().position(|v| *v == value || (value != value && v != v));
+            best = Some(Best { value, at: (t + place.unwrap_or(0)) as i64 });
+        }
+    }
+    best.unwrap_or(Best { value: F::START, at: 0 })
+}
+
+fn columns<A: Acc + PartialOrd, F: Fold<A>>(
+    cx: &Cx,
+    source: &Source<A>,
+    sink: &Sink<i64>,
+    kept: &Walk<2>,
+    reduced: &Walk<1>,
+) {
+    let mut outer = *kept;
+    let (width, [stride, _]) = outer.pop();
+    let blocks = width.div_ceil(COLUMNS);
+    pool::run(outer.size() * blocks, cx.threads, |task| {
+        let (group, col) = (task / blocks, task % blocks * COLUMNS);
+        let n = COLUMNS.min(width - col);
+        let at = outer.offset(group)[0] + col as isize * stride;
+        let (mut values, mut places, mut buf) = ([F::START; COLUMNS], [0i64; COLUMNS], Vec::new());
+        let mut row = 0i64;
+        reduced.for_each(0, reduced.size(), |[o]| {
+            // SAFETY: offset, columns and stride come from the view's own dimensions.
+            let strip = unsafe { source.strip(at + o, stride, n, &mut buf) };
+            for ((v, best), place) in strip.iter().zip(&mut values).zip(&mut places) {
+                let take = row == 0 || better::<A, F>(*v, *best);
+                *best = if take { *v } else { *best };
+                *place = if take { row } else { *place };
+            }
+            row += 1;
+        });
+        // SAFETY: each block of columns is one task's.
+        unsafe { sink.put(kept, group * width + col, &places[..n]) };
+    });
+}
+

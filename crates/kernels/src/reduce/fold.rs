@@ -1,0 +1,148 @@
+//! The arithmetic of reductions: what is accumulated in which type, and the two loops that everything is made of.
+use crate::dispatch::Elem;
+use crate::per_isa;
+use gluonish_base::DType;
+
+/// A type that partial results have.
+pub(crate) trait Acc: Elem {
+    fn load<T: Elem>(v: T) -> Self;
+    fn store<T: Elem>(self) -> T;
+    /// The sum divided by the count.
+    fn mean(self, n: usize) -> Self;
+}
+
+macro_rules! acc {
+    ($($t:ident, $to:ident, $from:ident, |$s:ident, $n:ident| $mean:expr;)*) => {$(
+        impl Acc for $t {
+            #[inline(always)]
+            fn load<T: Elem>(v: T) -> $t { v.$to() as $t }
+            #[inline(always)]
+            fn store<T: Elem>(self) -> T {
+                if T::DTYPE.is_float() && !$t::DTYPE.is_float() { T::from_f64(self as f64) } else { T::$from(self as _) }
+            }
+            #[inline(always)]
+            fn mean(self, n: usize) -> $t { let ($s, $n) = (self, n); $mean }
+        }
+    )*};
+}
+acc! {
+    f32, to_f32, from_f32, |s, n| (s as f64 / n as f64) as f32;
+    f64, to_f64, from_f64, |s, n| s / n as f64;
+    i64, to_i64, from_i64, |s, n| s.checked_div(n as i64).unwrap_or(0);
+    u64, to_i64, from_i64, |s, n| s.checked_div(n as u64).unwrap_or(0);
+}
+
+/// In which type elements of type `x` are compared: the one that holds them all.
+pub(crate) fn order_type(x: DType) -> DType {
+    match x {
+        DType::F16 | DType::BF16 | DType::F32 => DType::F32,
+        DType::F64 | DType::U64 => x,
+        _ => DType::I64,
+    }
+}
+
+/// In which type a sum that ends as `out` is accumulated.
+pub(crate) fn sum_type(out: DType) -> DType {
+    match out {
+        DType::F16 | DType::BF16 | DType::F32 => DType::F32,
+        DType::F64 => DType::F64,
+        _ => DType::I64,
+    }
+}
+
+/// An operation that joins two partial results, and what it starts from.
+pub(crate) trait Fold<A>: Send + Sync + 'static {
+    const START: A;
+    fn join(a: A, b: A) -> A;
+}
+pub(crate) struct Sum;
+pub(crate) struct Prod;
+pub(crate) struct Max;
+pub(crate) struct Min;
+
+macro_rules! folds {
+    ($($t:ident, $lowest:expr, $highest:expr, |$a:ident, $b:ident| $add:expr, $mul:expr, $nan:expr;)*) => {$(
+        impl Fold<$t> for Sum {
+            const START: $t = 0 as $t;
+            #[inline(always)]
+            fn join($a: $t, $b: $t) -> $t { $add }
+        }
+        impl Fold<$t> for Prod {
+            const START: $t = 1 as $t;
+            #[inline(always)]
+            fn join($a: $t, $b: $t) -> $t { $mul }
+        }
+        impl Fold<$t> for Max {
+            const START: $t = $lowest;
+            #[inline(always)]
+            fn join($a: $t, $b: $t) -> $t { if $a > $b || $nan { $a } else { $b } }
+        }
+        impl Fold<$t> for Min {
+            const START: $t = $highest;
+            #[inline(always)]
+            fn join($a: $t, $b: $t) -> $t { if $a < $b || $nan { $a } else { $b } }
+        }
+    )*};
+}
+folds! {
+    f32, f32::NEG_INFINITY, f32::INFINITY, |a, b| a + b, a * b, a.is_nan();
+    f64, f64::NEG_INFINITY, f64::INFINITY, |a, b| a + b, a * b, a.is_nan();
+    i64, i64::MIN, i64::MAX, |a, b| a.wrapping_add(b), a.wrapping_mul(b), false;
+    u64, u64::MIN, u64::MAX, |a, b| a.wrapping_add(b), a.wrapping_mul(b), false;
+}
+
+/// Elements folded at once: four vectors of the widest registers for float32, so that additions do not wait for each
+/// other. The same on every machine, and with it the bits.
+const LANES: usize = 64;
+
+per_isa! {
+    /// Folds a tile.
+    pub(crate) fn fold_tile[A: Acc, F: Fold<A>](x: &[A]) -> A {
+        let (blocks, tail) = x.as_chunks::<LANES>();
+        let mut acc = [F::START; LANES];
+        for b in blocks {
+            for (a, v) in acc.iter_mut().zip(b) {
+                *a = F::join(*a, *v);
+            }
+        }
+        for (a, v) in acc.iter_mut().zip(tail) {
+            *a = F::join(*a, *v);
+        }
+        let mut half = LANES / 2;
+        while half > 0 {
+            for i in 0..half {
+                acc[i] = F::join(acc[i], acc[i + half]);
+            }
+            half /= 2;
+        }
+        acc[0]
+    }
+}
+
+per_isa! {
+    /// Folds rows into an accumulator of columns, each row as long as the accumulator.
+    pub(crate) fn fold_rows[A: Acc, F: Fold<A>](acc: &mut [A], rows: &[&[A]]) {
+        let n = acc.len();
+        let (quads, rest) = rows.as_chunks::<4>();
+        for [a, b, c, d] in quads {
+            let (a, b, c, d) = (&a[..n], &b[..n], &c[..n], &d[..n]);
+            for i in 0..n {
+                acc[i] = F::join(acc[i], F::join(F::join(a[i], b[i]), F::join(c[i], d[i])));
+            }
+        }
+        for r in rest {
+            for (a, v) in acc.iter_mut().zip(*r) {
+                *a = F::join(*a, *v);
+            }
+        }
+    }
+}
+
+per_isa! {
+    /// Reads elements as the type that is accumulated.
+    pub(crate) fn load_all[T: Elem, A: Acc](from: &[T], to: &mut [A]) {
+        for (t, f) in to.iter_mut().zip(from) {
+            *t = A::load(*f);
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! Reading strips of the input as the accumulating type, and writing results in the output's type.
+use super::fold::{Acc, load_all};
+use crate::{by_dtype, per_isa};
+use crate::dispatch::Elem;
+use crate::view::{Mode, Out, View};
+use crate::walk::{Shared, Walk};
+
+/// The input of a reduction.
+pub(crate) struct Source<A> {
+    ptr: Shared<u8>,
+    size: isize,
+    /// The elements have the accumulating type: a strip without gaps is used where it lies.
+    direct: bool,
+    load: unsafe fn(*const u8, isize, &mut [A]),
+}
+
+/// Reads `to.len()` elements at distances of `stride`.
+///
+/// # Safety
+/// They must lie in live memory of type `T`.
+unsafe fn load<T: Elem, A: Acc>(from: *const u8, stride: isize, to: &mut [A]) {
+    let from = from.cast::<T>();
+    if stride == 1 {
+        // SAFETY: the caller's promise, with stride 1.
+        return load_all(unsafe { std::slice::from_raw_parts(from, to.len()) }, to);
+    }
+    for (i, t) in to.iter_mut().enumerate() {
+        // SAFETY: the caller's promise.
+        *t = A::load(unsafe { *from.offset(i as isize * stride) });
+    }
+}
+
+impl<A: Acc> Source<A> {
+    /// The view, its pointer moved by `base` elements.
+    pub(crate) fn new(x: &View<'_>, base: isize) -> Source<A> {
+        let size = x.dtype.size() as isize;
+        Source {
+            ptr: Shared(x.ptr.wrapping_offset(base * size)),
+            size,
+            direct: x.dtype == A::DTYPE,
+            load: by_dtype!(x.dtype, T => load::<T, A>),
+        }
+    }
+
+    /// `n` elements at distances of `stride`, in place or read into `buf`.
+    ///
+    /// # Safety
+    /// They must lie in the view.
+    #[inline]
+    pub(crate) unsafe fn strip<'b>(&self, offset: isize, stride: isize, n: usize, buf: &'b mut Vec<A>) -> &'b [A] {
+        if self.direct && stride == 1 {
+            // SAFETY: the caller's promise; the type is `A` and the distance one element.
+            return unsafe { std::slice::from_raw_parts(self.ptr.at(offset * self.size).cast::<A>(), n) };
+        }
+        buf.resize(n, A::default());
+        // SAFETY: the caller's promise.
+        unsafe { self.read(offset, stride, buf) };
+        buf
+    }
+
+    /// Reads `to.len()` elements at distances of `stride`.
+    ///
+    /// # Safety
+    /// They must lie in the view.
+    #[inline]
+    pub(crate) unsafe fn read(&self, offset: isize, stride: isize, to: &mut [A]) {
+        // SAFETY: the caller's promise.
+        unsafe { (self.load)(self.ptr.at(offset * self.size), stride, to) }
+    }
+
+    /// Elements `from..to` of a walk over `outer`, then over `inner` elements at distances of `stride`.
+    ///
+    /// # Safety
+    /// They must lie in the view.
+    pub(crate) unsafe fn tile<'b>(&self, at: isize, row: &Row, from: usize, to: usize, buf: &'b mut Vec<A>) -> &'b [A] {
+        let (first, col) = if row.inner > to { (0, from) } else { (from / row.inner, from % row.inner) };
+        if col + to - from <= row.inner {
+            let offset = at + row.outer.offset(first)[0] + col as isize * row.stride;
+            // SAFETY: the caller's promise.
+            return unsafe { self.strip(offset, row.stride, to - from, buf) };
+        }
+        buf.resize(to - from, A::default());
+        let (mut done, mut col) = (0, col);
+        row.outer.for_each(first, to.div_ceil(row.inner), |[o]| {
+            let n = (row.inner - col).min(buf.len() - done);
+            // SAFETY: the caller's promise.
+            unsafe { self.read(at + o + col as isize * row.stride, row.stride, &mut buf[done..done + n]) };
+            (done, col) = (done + n, 0);
+        });
+        buf
+    }
+}
+
+/// What is reduced, as rows: an inner run of elements and where the runs begin.
+pub(crate) struct Row {
+    pub(crate) outer: Walk<1>,
+    pub(crate) inner: usize,
+    pub(crate) stride: isize,
+    /// Elements in all.
+    pub(crate) len: usize,
+}
+
+impl Row {
+    pub(crate) fn new(reduced: &Walk<1>) -> Row {
+        let len = reduced.size();
+        let mut outer = *reduced;
+        let (inner, [stride]) = outer.pop();
+        Row { outer, inner, stride, len }
+    }
+}
+
+/// The output of a reduction.
+pub(crate) struct Sink<A> {
+    ptr: Shared<u8>,
+    size: isize,
+    mode: Mode,
+    store: unsafe fn(*mut u8, isize, &[A], Mode),
+}
+
+/// Writes or adds `from` at distances of `stride`.
+///
+/// # Safety
+/// The places must lie in live memory of type `T` that nobody else uses.
+unsafe fn store<T: Elem, A: Acc>(to: *mut u8, stride: isize, from: &[A], mode: Mode) {
+    let to = to.cast::<T>();
+    if stride == 1 {
+        // SAFETY: the caller's promise, with stride 1.
+        return store_all(from, unsafe { std::slice::from_raw_parts_mut(to, from.len()) }, mode);
+    }
+    for (i, &v) in from.iter().enumerate() {
+        // SAFETY: the caller's promise.
+        let place = unsafe { &mut *to.offset(i as isize * stride) };
+        *place = if mode == Mode::Write { v.store() } else { sum(*place, v.store()) };
+    }
+}
+
+per_isa! {
+    fn store_all[A: Acc, T: Elem](from: &[A], to: &mut [T], mode: Mode) {
+        match mode {
+            Mode::Write => to.iter_mut().zip(from).for_each(|(t, f)| *t = f.store()),
+            Mode::Add => to.iter_mut().zip(from).for_each(|(t, f)| *t = sum(*t, f.store())),
+        }
+    }
+}
+
+/// The sum of two elements: integers wrap, bools are or-ed.
+#[inline(always)]
+pub(crate) fn sum<T: Elem>(a: T, b: T) -> T {
+    match T::DTYPE {
+        gluonish_base::DType::F64 => T::from_f64(a.to_f64() + b.to_f64()),
+        d if d.is_float() => T::from_f32(a.to_f32() + b.to_f32()),
+        _ => T::from_i64(a.to_i64().wrapping_add(b.to_i64())),
+    }
+}
+
+impl<A: Acc> Sink<A> {
+    pub(crate) fn new(out: &Out<'_>, base: isize) -> Sink<A> {
+        let size = out.view.dtype.size() as isize;
+        Sink {
+            ptr: Shared(out.view.ptr.wrapping_offset(base * size)),
+            size,
+            mode: out.mode,
+            store: by_dtype!(out.view.dtype, T => store::<T, A>),
+        }
+    }
+
+    /// Elements `from..from + n` of an output without gaps.
+    ///
+    /// # Safety
+    /// The output has no gaps and elements of type `T`; the range lies in it, and no other thread uses it.
+    #[expect(clippy::mut_from_ref, reason = "the ranges are disjoint: that is the caller's promise")]
+    pub(crate) unsafe fn slice<T>(&self, from: usize, n: usize) -> &mut [T] {
+        // SAFETY: the caller's promise.
+        unsafe { std::slice::from_raw_parts_mut(self.ptr.at(0).cast::<T>().add(from), n) }
+    }
+
+    /// Stores `from` at distances of `stride`.
+    ///
+    /// # Safety
+    /// The places must lie in the output, and no other thread may store there.
+    #[inline]
+    pub(crate) unsafe fn write(&self, offset: isize, stride: isize, from: &[A]) {
+        // SAFETY: the caller's promise.
+        unsafe { (self.store)(self.ptr.at(offset * self.size), stride, from, self.mode) }
+    }
+
+    /// Stores results `from..` of the walk (its second operand is the output).
+    ///
+    /// # Safety
+    /// They must lie in the output, and no other thread may store the same ones.
+    pub(crate) unsafe fn put(&self, kept: &Walk<2>, mut from: usize, mut results: &[A]) {
+        let mut outer = *kept;
+        let (inner, [_, stride]) = outer.pop();
+        while !results.is_empty() {
+            let col = from % inner;
+            let n = results.len().min(inner - col);
+            let offset = outer.offset(from / inner)[1] + col as isize * stride;
+            // SAFETY: the caller's promise.
+            unsafe { self.write(offset, stride, &results[..n]) };
+            results = &results[n..];
+            from += n;
+        }
+    }
+}

@@ -1,0 +1,393 @@
+//! Softmax, its logarithm, and their gradients, along any axis of floating types.
+//!
+//! A block of values is read into the first cache in the computing type (float32, also for the half types, or float64),
+//! worked on there, and written. A block is one row along the axis, or, where the axis is short or is not the innermost,
+//! several columns side by side. A row too long for the cache is cut into pieces whose maxima and sums are joined in order.
+use crate::map::{Class, Map};
+use crate::reduce::{Acc, Fold, Max, Sink, Source, Sum, fold_rows, fold_tile, sum_type};
+use crate::view::{Cx, Out, View};
+use crate::walk::{Shared, Walk};
+use gluonish_base::isa::isa;
+use gluonish_base::{Cause, DType, Result, pool};
+
+static DIV: Map = crate::map!(float |i, x, y| i.div(x, y));
+static SUB: Map = crate::map!(float |i, x, y| i.sub(x, y));
+static MUL: Map = crate::map!(float |i, x, y| i.mul(x, y));
+static EXP: Map = crate::map!(float |i, x| i.exp(x));
+static LOG: Map = crate::map!(float |i, x| i.log(x));
+static EXP_BELOW: Map = crate::map!(float |i, x, top| i.exp(i.sub(x, top)));
+static SOFTMAX_GRAD: Map = crate::map!(float |i, y, dy, dot, t| i.div(i.mul(i.sub(dy, dot), y), t));
+static LOG_SOFTMAX_GRAD: Map = crate::map!(float |i, y, dy, total, t| i.div(i.sub(dy, i.mul(i.exp(y), total)), t));
+
+/// `exp(x / temperature)` divided by its sum along `axis`.
+pub fn softmax(cx: &Cx, x: &View<'_>, axis: usize, temperature: f64, out: &Out<'_>) -> Result {
+    run(cx, x, None, axis, temperature, out, Step::Softmax)
+}
+
+/// The logarithm of `softmax`, computed without forming it.
+pub fn log_softmax(cx: &Cx, x: &View<'_>, axis: usize, temperature: f64, out: &Out<'_>) -> Result {
+    run(cx, x, None, axis, temperature, out, Step::LogSoftmax)
+}
+
+/// Gradient of `softmax` from its result `y`: `(dy - sum(dy * y)) * y / temperature`.
+pub fn softmax_grad(cx: &Cx, y: &View<'_>, dy: &View<'_>, axis: usize, temperature: f64, dx: &Out<'_>) -> Result {
+    run(cx, y, Some(dy), axis, temperature, dx, Step::SoftmaxGrad)
+}
+
+/// Gradient of `log_softmax` from its result `y`: `(dy - exp(y) * sum(dy)) / temperature`.
+pub fn log_softmax_grad(cx: &Cx, y: &View<'_>, dy: &View<'_>, axis: usize, temperature: f64, dx: &Out<'_>) -> Result {
+    run(cx, y, Some(dy), axis, temperature, dx, Step::LogSoftmaxGrad)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Step {
+    Softmax,
+    LogSoftmax,
+    SoftmaxGrad,
+    LogSoftmaxGrad,
+}
+
+fn run(cx: &Cx, x: &View<'_>, dy: Option<&View<'_>>, axis: usize, t: f64, out: &Out<'_>, step: Step) -> Result {
+    if !x.dtype.is_float() || !out.view.dtype.is_float() {
+        return Err(Cause::DType(format!("softmax is for floating types, not {}", x.dtype)).into());
+    }
+    if out.view.size > 0 {
+        match sum_type(out.view.dtype) {
+            DType::F64 => Job::<f64>::new(x, dy, axis, t, out, step).run(cx.threads),
+            _ => Job::<f32>::new(x, dy, axis, t as f32, out, step).run(cx.threads),
+        }
+    }
+    Ok(())
+}
+
+/// Values that a block may have: they and a copy fit the first two caches.
+const BLOCK: usize = 8192;
+/// Rows longer than this are cut into blocks.
+const LONG: usize = 8 * BLOCK;
+/// Rows shorter than this are worked on as columns, many at once.
+const SHORT: usize = 24;
+/// Rows that are added up before their sum joins the total of the columns.
+const ROWS: usize = 128;
+/// Values of one row that are added up before their sum joins the total.
+const TILE: usize = 1024;
+/// Copies of a single value that the loops of a `Map` want to see.
+const REPEAT: usize = crate::map::sweep::REPEAT / 4;
+
+/// A floating type that blocks are computed in.
+trait Real: Acc + PartialOrd {
+    const CLASS: Class;
+    type Largest: Fold<Self>;
+    type Total: Fold<Self>;
+    fn exp(self) -> Self;
+    fn minus(self, b: Self) -> Self;
+    fn times(self, b: Self) -> Self;
+}
+macro_rules! real {
+    ($($t:ident $class:ident)*) => {$(
+        impl Real for $t {
+            const CLASS: Class = Class::$class;
+            type Largest = Max;
+            type Total = Sum;
+            fn exp(self) -> Self { $t::exp(self) }
+            fn minus(self, b: Self) -> Self { self - b }
+            fn times(self, b: Self) -> Self { self * b }
+        }
+    )*};
+}
+real! { f32 F32  f64 F64 }
+
+/// A block of values in cache.
+#[derive(Clone, Copy)]
+enum Block {
+    /// A row along the axis.
+    Row(usize),
+    /// `len` rows across the axis, each of `width` columns.
+    Columns { len: usize, width: usize },
+}
+
+/// An operand of a loop over a block.
+enum Operand<A> {
+    /// One value for each of the block's.
+    Each(*const A),
+    /// One value for each column, or the one of the row.
+    Stat(*const A),
+    /// One value for the whole block.
+    One(*const A),
+}
+use Operand::{Each, One, Stat};
+
+impl Block {
+    fn size(self) -> usize {
+        match self {
+            Block::Row(n) => n,
+            Block::Columns { len, width } => len * width,
+        }
+    }
+
+    /// Folds the block along the axis into one value for each column.
+    fn fold<A: Real, F: Fold<A>>(self, x: &[A], stat: &mut Vec<A>) {
+        stat.clear();
+        match self {
+            Block::Row(_) => {
+                let v = x.chunks(TILE).fold(F::START, |total, tile| F::join(total, fold_tile::<A, F>(tile)));
+                stat.resize(REPEAT, v);
+            }
+            Block::Columns { width, .. } => {
+                stat.resize(width, F::START);
+                let mut some = vec![F::START; width];
+                for rows in x.chunks(ROWS * width) {
+                    some.fill(F::START);
+                    rows.chunks_exact(width).for_each(|r| fold_rows::<A, F>(&mut some, &[r]));
+                    fold_rows::<A, F>(stat, &[&some]);
+                }
+            }
+        }
+    }
+
+    /// `out = map(operands)`, value by value; `out` may be an operand.
+    ///
+    /// # Safety
+    /// Each pointer leads to as many values as its kind says (`REPEAT` for a single one), and `out` to a whole block.
+    unsafe fn apply<A: Real, const N: usize>(self, map: &Map, out: *mut A, operands: [Operand<A>; N]) {
+        let Some(looped) = map.get(A::CLASS, isa()) else { return };
+        let (rows, n) = match self {
+            Block::Row(n) => (1, n),
+            Block::Columns { len, width } => (len, width),
+        };
+        let wide_stat = matches!(self, Block::Columns { .. });
+        let advance = operands.iter().enumerate().fold(0, |bits, (k, o)| match o {
+            Each(_) => bits | 1 << k,
+            Stat(_) if wide_stat => bits | 1 << k,
+            _ => bits,
+        });
+        for r in 0..rows {
+            let ins: [*const u8; N] = std::array::from_fn(|k| match operands[k] {
+                Each(p) => p.wrapping_add(r * n).cast(),
+                Stat(p) | One(p) => p.cast(),
+            });
+            // SAFETY: the loop fits the machine; the pointers are what the caller promises, moved by whole rows.
+            unsafe { looped(out.wrapping_add(r * n).cast(), ins.as_ptr(), advance, n) };
+        }
+    }
+}
+
+/// Buffers of one task: two blocks (input and gradient, or a second result), a third for products, one value per column.
+struct Scratch<A> {
+    a: Vec<A>,
+    b: Vec<A>,
+    c: Vec<A>,
+    stat: Vec<A>,
+    top: Vec<A>,
+    temperature: [A; REPEAT],
+}
+
+impl<A: Real> Scratch<A> {
+    fn new(temperature: A) -> Scratch<A> {
+        let empty = Vec::new;
+        Scratch { a: empty(), b: empty(), c: empty(), stat: empty(), top: empty(), temperature: [temperature; REPEAT] }
+    }
+}
+
+struct Job<A> {
+    x: Source<A>,
+    dy: Option<Source<A>>,
+    sink: Sink<A>,
+    step: Step,
+    temperature: A,
+    len: usize,
+    /// Strides along the axis, and the other dimensions: of `x`, of `dy` (or `x` again), of the output.
+    along: [isize; 3],
+    rest: Walk<3>,
+}
+
+impl<A: Real> Job<A> {
+    fn new(x: &View<'_>, dy: Option<&View<'_>>, axis: usize, temperature: A, out: &Out<'_>, step: Step) -> Job<A> {
+        let second = dy.unwrap_or(x);
+        let strides = |d: usize| [x.strides[d], second.strides[d], out.view.strides[d]];
+        let mut others: Vec<usize> = (0..x.ndim()).filter(|&d| d != axis).collect();
+        others.sort_by_key(|&d| std::cmp::Reverse(x.strides[d].unsigned_abs()));
+        let mut rest = Walk::default();
+        others.iter().for_each(|&d| rest.push(x.shape[d], strides(d)));
+        Job {
+            x: Source::new(x, 0),
+            dy: dy.map(|dy| Source::new(dy, 0)),
+            sink: Sink::new(out, 0),
+            step,
+            temperature,
+            len: x.shape[axis] as usize,
+            along: strides(axis),
+            rest: rest.coalesced(),
+        }
+    }
+
+    fn run(&self, threads: usize) {
+        let mut outer = self.rest;
+        let (width, across) = outer.pop();
+        let innermost = self.along[0].unsigned_abs() <= across[0].unsigned_abs() || width == 1;
+        let rows = self.rest.size();
+        if self.len > LONG {
+            return self.rest.for_each(0, rows, |at| self.long_row(at, threads));
+        }
+        if (innermost && self.len >= SHORT) || width == 1 || self.len > BLOCK / 8 {
+            let each = (BLOCK / self.len).max(1);
+            return pool::run(rows.div_ceil(each), threads, |task| {
+                let mut scratch = Scratch::new(self.temperature);
+                self.rest.for_each(task * each, rows.min((task + 1) * each), |at| {
+                    let block = Block::Row(self.len);
+                    self.read(block, at, self.along, across, &mut scratch);
+                    self.work(block, &mut scratch);
+                    // SAFETY: the row is in the output and belongs to this task.
+                    unsafe { self.sink.write(at[2], self.along[2], &scratch.a) };
+                });
+            });
+        }
+        let step = (BLOCK / self.len).clamp(16, 512).min(width);
+        let blocks = width.div_ceil(step);
+        let units = outer.size() * blocks;
+        let each = (BLOCK / (self.len * step)).max(1);
+        pool::run(units.div_ceil(each), threads, |task| {
+            let mut scratch = Scratch::new(self.temperature);
+            for unit in task * each..units.min((task + 1) * each) {
+                let (group, col) = (unit / blocks, unit % blocks * step);
+                let start = outer.offset(group);
+                let at: [isize; 3] = std::array::from_fn(|i| start[i] + col as isize * across[i]);
+                let width = step.min(width - col);
+                let block = Block::Columns { len: self.len, width };
+                self.read(block, at, self.along, across, &mut scratch);
+                self.work(block, &mut scratch);
+                for (r, row) in scratch.a.chunks_exact(width).enumerate() {
+                    // SAFETY: these columns are in the output and belong to this task.
+                    unsafe { self.sink.write(at[2] + r as isize * self.along[2], across[2], row) };
+                }
+            }
+        });
+    }
+
+    /// Reads the block that begins at `at`, the inputs into `a` and `b`.
+    fn read(&self, block: Block, at: [isize; 3], along: [isize; 3], across: [isize; 3], s: &mut Scratch<A>) {
+        for (k, (source, to)) in [(Some(&self.x), &mut s.a), (self.dy.as_ref(), &mut s.b)].into_iter().enumerate() {
+            let Some(source) = source else { continue };
+            to.resize(block.size(), A::default());
+            // SAFETY: the block comes from the view's own dimensions.
+            match block {
+                Block::Row(_) => unsafe { source.read(at[k], along[k], to) },
+                Block::Columns { width, .. } => {
+                    for (r, row) in to.chunks_exact_mut(width).enumerate() {
+                        // SAFETY: as above.
+                        unsafe { source.read(at[k] + r as isize * along[k], across[k], row) };
+                    }
+                }
+            }
+        }
+        if self.dy.is_none() && self.temperature != A::from_f64(1.0) {
+            let p = s.a.as_mut_ptr();
+            // SAFETY: `a` is a whole block.
+            unsafe { block.apply(&DIV, p, [Each(p), One(s.temperature.as_ptr())]) };
+        }
+    }
+
+    /// From the inputs in `a` and `b` to the result in `a`.
+    fn work(&self, block: Block, s: &mut Scratch<A>) {
+        self.statistics(block, s);
+        self.finish(block, s);
+    }
+
+    /// The sum (`stat`) and, without a gradient, the largest value (`top`) of each column. Of softmax, `a` then holds the
+    /// exponentials; of its logarithm, the distances from the largest value.
+    fn statistics(&self, block: Block, s: &mut Scratch<A>) {
+        let (a, b) = (s.a.as_mut_ptr(), s.b.as_ptr());
+        match self.step {
+            Step::Softmax => {
+                block.fold::<A, A::Largest>(&s.a, &mut s.top);
+                // SAFETY: `a` is a whole block, `top` was made for it.
+                unsafe { block.apply(&EXP_BELOW, a, [Each(a), Stat(s.top.as_ptr())]) };
+                block.fold::<A, A::Total>(&s.a, &mut s.stat);
+            }
+            Step::LogSoftmax => {
+                block.fold::<A, A::Largest>(&s.a, &mut s.top);
+                s.c.resize(block.size(), A::default());
+                // SAFETY: `a` and `c` are whole blocks, `top` was made for them.
+                unsafe {
+                    block.apply(&SUB, a, [Each(a), Stat(s.top.as_ptr())]);
+                    block.apply(&EXP, s.c.as_mut_ptr(), [Each(a)]);
+                }
+                block.fold::<A, A::Total>(&s.c, &mut s.stat);
+            }
+            Step::SoftmaxGrad => {
+                s.c.resize(block.size(), A::default());
+                // SAFETY: all three are whole blocks.
+                unsafe { block.apply(&MUL, s.c.as_mut_ptr(), [Each(a), Each(b)]) };
+                block.fold::<A, A::Total>(&s.c, &mut s.stat);
+            }
+            Step::LogSoftmaxGrad => block.fold::<A, A::Total>(&s.b, &mut s.stat),
+        }
+    }
+
+    /// The result from the statistics; `a` and `b` are as `statistics` left them.
+    fn finish(&self, block: Block, s: &mut Scratch<A>) {
+        let (a, b, t) = (s.a.as_mut_ptr(), s.b.as_ptr(), s.temperature.as_ptr());
+        let stat = s.stat.as_mut_ptr();
+        // SAFETY: `a` is a whole block, and `b` with a gradient; `stat` has a value for each column.
+        unsafe {
+            match self.step {
+                Step::Softmax => block.apply(&DIV, a, [Each(a), Stat(stat)]),
+                Step::LogSoftmax => {
+                    Block::Row(s.stat.len()).apply(&LOG, stat, [Each(stat)]);
+                    block.apply(&SUB, a, [Each(a), Stat(stat)]);
+                }
+                Step::SoftmaxGrad => block.apply(&SOFTMAX_GRAD, a, [Each(a), Each(b), Stat(stat), One(t)]),
+                Step::LogSoftmaxGrad => block.apply(&LOG_SOFTMAX_GRAD, a, [Each(a), Each(b), Stat(stat), One(t)]),
+            }
+        }
+    }
+
+    /// A row that is cut into blocks: their statistics first, joined in order, then the results.
+    fn long_row(&self, at: [isize; 3], threads: usize) {
+        let blocks = self.len.div_ceil(BLOCK);
+        let piece = |i: usize| {
+            let n = BLOCK.min(self.len - i * BLOCK);
+            (Block::Row(n), std::array::from_fn(|k| at[k] + (i * BLOCK) as isize * self.along[k]))
+        };
+        let mut parts = vec![(A::default(), A::default()); blocks];
+        let to = Shared(parts.as_mut_ptr());
+        pool::run(blocks, threads, |i| {
+            let mut s = Scratch::new(self.temperature);
+            let (block, start) = piece(i);
+            self.read(block, start, self.along, [0; 3], &mut s);
+            self.statistics(block, &mut s);
+            // SAFETY: one place for each block, inside the vector, which outlives the region.
+            unsafe { *to.at(i as isize) = (s.top.first().copied().unwrap_or_default(), s.stat[0]) };
+        });
+        let (top, total) = self.join(&parts);
+        pool::run(blocks, threads, |i| {
+            let mut s = Scratch::new(self.temperature);
+            let (block, start) = piece(i);
+            self.read(block, start, self.along, [0; 3], &mut s);
+            s.top.resize(REPEAT, top);
+            s.stat.resize(REPEAT, total);
+            let a = s.a.as_mut_ptr();
+            // SAFETY: `a` is a whole block; `top` is repeated.
+            match self.step {
+                Step::Softmax => unsafe { block.apply(&EXP_BELOW, a, [Each(a), Stat(s.top.as_ptr())]) },
+                Step::LogSoftmax => unsafe { block.apply(&SUB, a, [Each(a), Stat(s.top.as_ptr())]) },
+                _ => {}
+            }
+            self.finish(block, &mut s);
+            // SAFETY: this piece of the row is in the output and belongs to this task.
+            unsafe { self.sink.write(start[2], self.along[2], &s.a) };
+        });
+    }
+
+    /// The largest value of all pieces, and their sums brought to it.
+    fn join(&self, parts: &[(A, A)]) -> (A, A) {
+        let top = parts.iter().fold(A::Largest::START, |t, p| A::Largest::join(t, p.0));
+        let forward = self.dy.is_none();
+        let total = parts.iter().fold(A::Total::START, |total, &(piece_top, sum)| {
+            // A piece of nothing but -inf adds nothing to others; by itself its sum is not a number.
+            let nothing = forward && piece_top < top && piece_top == A::Largest::START;
+            let sum = if nothing { A::default() } else { sum };
+            A::Total::join(total, if forward { sum.times(piece_top.minus(top).exp()) } else { sum })
+        });
+        (top, total)
+    }
+}
