@@ -13,6 +13,7 @@ pub enum Cause {
     Shape(String),
     DType(String),
     Index { index: i64, axis: usize, size: usize },
+    TooManyIndices { given: usize, shape: Dims },
     Axis { axis: i64, shape: Dims },
     /// An attribute's value: which one, what was given, what is allowed.
     Attribute { name: String, given: String, expected: String },
@@ -117,6 +118,7 @@ impl fmt::Display for Cause {
             Cause::Index { index, axis, size } => {
                 write!(f, "index {index} is out of range for axis {axis} of size {size}")
             }
+            Cause::TooManyIndices { given, shape } => write!(f, "{given} indices for an array of shape {shape}"),
             Cause::Axis { axis, shape } => write!(f, "axis {axis} is out of range for shape {shape}"),
             Cause::Attribute { name, given, expected } => write!(f, "{name}={given} is not valid: expected {expected}"),
             Cause::OutOfMemory { asked, held, limit } => write!(

@@ -33,7 +33,9 @@ pub const NODES: usize = 2;
 pub const OBJECTS: usize = 3;
 
 impl FreeList {
-    const EMPTY: FreeList = FreeList { head: Cell::new(null_mut()), len: Cell::new(0) };
+    const fn empty() -> FreeList {
+        FreeList { head: Cell::new(null_mut()), len: Cell::new(0) }
+    }
 }
 
 thread_local! {
@@ -45,7 +47,7 @@ thread_local! {
             block: Cell::new(0),
             device: Cell::new(0),
             blame: Cell::new(Site { code: 0, block: 0 }),
-            free: [FreeList::EMPTY; 4],
+            free: [const { FreeList::empty() }; 4],
         }
     };
     static REAPER: Reaper = const { Reaper };

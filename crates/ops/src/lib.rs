@@ -1,1 +1,43 @@
-//! placeholder
+//! THE op table: one row per op. Python functions, methods, signatures, stubs, docs, gradients, fusion and tests derive
+//! from the rows. Rows see metadata and views, never arrays.
+pub mod attr;
+pub mod cost;
+pub mod def;
+pub mod infer;
+pub mod registry;
+pub mod rule;
+
+mod binary;
+mod compare;
+mod create;
+mod index;
+mod linalg;
+mod matmul;
+mod movement;
+mod random;
+mod reduce;
+mod softmax;
+mod sort;
+pub mod testing;
+mod unary;
+
+pub use attr::{Attr, Kind};
+pub use def::{Body, Call, Flags, Grad, Input, InputKind, Layout, Meta, Metas, Op, Output, Save, Viewed};
+pub use registry::{find, table};
+pub use rule::{Emit, Rule, V};
+
+/// Rows that other crates call by name in Rust.
+pub mod rows {
+    pub use crate::binary::*;
+    pub use crate::compare::*;
+    pub use crate::create::*;
+    pub use crate::index::*;
+    pub use crate::linalg::*;
+    pub use crate::matmul::*;
+    pub use crate::movement::*;
+    pub use crate::random::*;
+    pub use crate::reduce::*;
+    pub use crate::softmax::*;
+    pub use crate::sort::*;
+    pub use crate::unary::*;
+}

@@ -1,0 +1,100 @@
+//! Elementwise arithmetic of two or three arrays, with broadcasting.
+use crate::cost::Cost;
+use crate::def::{Body, Call, Grad, Input, LHS_RHS, Meta, Metas, Op, input, rows, x, y};
+use crate::infer;
+use crate::rows::{FLOOR, GREATER_EQUAL, LESS, LESS_EQUAL, LOGICAL_AND};
+use gluonish_base::Result;
+use gluonish_kernels::map;
+use gluonish_kernels::map::Map;
+
+/// A row for `map`: function names, and names of its own in `np` and as methods where they differ.
+pub(crate) const fn binary(names: &'static [&'static str], doc: &'static str, map: Map) -> Op {
+    let infer = infer::of_map(&map);
+    Op::new(names[0], doc, LHS_RHS, Body::Map(map)).infer(infer).cost(Cost::Map).nd(names).np(names).in_place()
+}
+
+const X_LO_HI: &[Input] = &[input("data"), input("a_min"), input("a_max")];
+const CONDITION: &[Input] = &[input("condition"), input("x"), input("y")];
+
+fn selected(c: &Call<'_>, outs: &mut Metas) -> Result {
+    outs.push(Meta { shape: infer::broadcast_shape(c.ins)?, dtype: infer::promoted(&c.ins[1..]) });
+    Ok(())
+}
+
+rows! {
+    ADD = binary(&["broadcast_add", "add", "elemwise_add", "broadcast_plus"], "`lhs + rhs`.", map!(num |i, a, b| i.add(a, b)))
+        .infer(infer::counting).np(&["add"]).operator("add").onnx("Add")
+        .grad(&[], |r| { r.grad(0, || r.dy()); r.grad(1, || r.dy()); });
+    SUBTRACT = binary(&["broadcast_sub", "subtract", "elemwise_sub", "broadcast_minus"], "`lhs - rhs`.", map!(num |i, a, b| i.sub(a, b)))
+        .infer(infer::counting).np(&["subtract"]).operator("sub").onnx("Sub")
+        .grad(&[], |r| { r.grad(0, || r.dy()); r.grad(1, || r.neg(r.dy())); });
+    MULTIPLY = binary(&["broadcast_mul", "multiply", "elemwise_mul"], "`lhs * rhs`.", map!(num |i, a, b| i.mul(a, b)))
+        .np(&["multiply"]).operator("mul").onnx("Mul")
+        .grad(&[x(1).when(0), x(0).when(1)], |r| { r.grad(0, || r.mul(r.dy(), r.x(1))); r.grad(1, || r.mul(r.dy(), r.x(0))); });
+    DIVIDE = binary(&["broadcast_div", "divide", "true_divide", "elemwise_div"], "`lhs / rhs`, as real numbers.", map!(float |i, a, b| i.div(a, b)))
+        .np(&["divide", "true_divide"]).operator("truediv").onnx("Div")
+        .grad(&[x(1), y(0).when(1)], |r| {
+            r.grad(0, || r.div(r.dy(), r.x(1)));
+            r.grad(1, || r.neg(r.div(r.mul(r.dy(), r.y(0)), r.x(1))));
+        });
+    MODULO = binary(&["broadcast_mod", "modulo"], "The remainder, with the sign of `rhs`.", map!(num |i, a, b| i.modulo(a, b)))
+        .np(&["mod", "remainder"]).operator("mod")
+        .grad(&[x(0).when(1), x(1).when(1)], |r| {
+            r.grad(0, || r.dy());
+            r.grad(1, || r.neg(r.mul(r.dy(), r.unary_op(&FLOOR, r.div(r.x(0), r.x(1))))));
+        });
+    FLOOR_DIVIDE = binary(&["floor_divide"], "The largest integer not above `lhs / rhs`.", map!(num |i, a, b| i.floor_div(a, b)))
+        .nd(&[]).operator("floordiv").no_grad(Grad::Zero);
+    POWER = binary(&["broadcast_power", "power"], "`lhs ** rhs`.", map!(float |i, a, b| i.pow(a, b)))
+        .np(&["power"]).operator("pow").onnx("Pow")
+        .grad(&[x(0), x(1), y(0).when(1)], |r| {
+            r.grad(0, || r.mul(r.dy(), r.mul(r.x(1), r.pow(r.x(0), r.sub(r.x(1), 1.0)))));
+            r.grad(1, || {
+                // 0 ** b is 0 for every b > 0: its slope there is 0, not 0 * log(0).
+                let flat = r.binary_op(&LESS_EQUAL, r.x(0), 0.0);
+                let smooth = r.mul(r.y(0), r.log(r.select(flat, 1.0, r.x(0))));
+                r.mul(r.dy(), r.select(flat, 0.0, smooth))
+            });
+        });
+    MAXIMUM = binary(&["broadcast_maximum", "maximum"], "The larger of two; NaN if either is.", map!(num |i, a, b| i.max(a, b)))
+        .np(&["maximum"]).onnx("Max")
+        .grad(&[x(0), x(1)], |r| {
+            r.grad(0, || r.select(r.binary_op(&GREATER_EQUAL, r.x(0), r.x(1)), r.dy(), 0.0));
+            r.grad(1, || r.select(r.binary_op(&LESS, r.x(0), r.x(1)), r.dy(), 0.0));
+        });
+    MINIMUM = binary(&["broadcast_minimum", "minimum"], "The smaller of two; NaN if either is.", map!(num |i, a, b| i.min(a, b)))
+        .np(&["minimum"]).onnx("Min")
+        .grad(&[x(0), x(1)], |r| {
+            r.grad(0, || r.select(r.binary_op(&LESS_EQUAL, r.x(0), r.x(1)), r.dy(), 0.0));
+            r.grad(1, || r.select(r.binary_op(&crate::rows::GREATER, r.x(0), r.x(1)), r.dy(), 0.0));
+        });
+    HYPOT = binary(&["broadcast_hypot"], "`sqrt(lhs ** 2 + rhs ** 2)`, without overflow.", map!(float |i, a, b| i.hypot(a, b)))
+        .np(&["hypot"])
+        .grad(&[x(0).when(0), x(1).when(1), y(0)], |r| {
+            r.grad(0, || r.div(r.mul(r.dy(), r.x(0)), r.y(0)));
+            r.grad(1, || r.div(r.mul(r.dy(), r.x(1)), r.y(0)));
+        });
+    ARCTAN2 = binary(&["arctan2"], "The angle of the point (rhs, lhs), in radians.", map!(float |i, a, b| i.arctan2(a, b)))
+        .nd(&[])
+        .grad(&[x(0), x(1)], |r| {
+            let norm = r.add(r.square(r.x(0)), r.square(r.x(1)));
+            r.grad(0, || r.div(r.mul(r.dy(), r.x(1)), norm));
+            r.grad(1, || r.neg(r.div(r.mul(r.dy(), r.x(0)), norm)));
+        });
+    CLIP = Op::new("clip", "`x` held between two bounds.", X_LO_HI, Body::Map(map!(num |i, x, lo, hi| i.clamp(x, lo, hi))))
+        .infer(infer::arithmetic).cost(Cost::Map).in_place().nd(&["clip"]).np(&["clip"]).methods(&["clip"]).onnx("Clip")
+        .grad(&[x(0), x(1), x(2)], |r| {
+            let above = r.binary_op(&GREATER_EQUAL, r.x(0), r.x(1));
+            let inside = r.binary_op(&LOGICAL_AND, above, r.binary_op(&LESS_EQUAL, r.x(0), r.x(2)));
+            r.grad(0, || r.select(inside, r.dy(), 0.0));
+            r.grad(1, || r.select(r.binary_op(&LESS, r.x(0), r.x(1)), r.dy(), 0.0));
+            r.grad(2, || r.select(r.binary_op(&crate::rows::GREATER, r.x(0), r.x(2)), r.dy(), 0.0));
+        });
+    WHERE = Op::new("where", "`x` where the condition holds, else `y`.", CONDITION,
+            Body::Map(map!(num |i, c, a, b| i.select(i.truth(c), a, b))))
+        .infer(selected).cost(Cost::Map).nd(&["where"]).np(&["where"]).onnx("Where")
+        .grad(&[x(0)], |r| {
+            r.grad(1, || r.select(r.x(0), r.dy(), 0.0));
+            r.grad(2, || r.select(r.x(0), 0.0, r.dy()));
+        });
+}

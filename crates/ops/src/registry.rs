@@ -1,0 +1,31 @@
+//! The list of all rows, and lookup by name.
+use crate::def::Op;
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+static FAMILIES: &[&[&Op]] = &[
+    crate::unary::ROWS,
+    crate::binary::ROWS,
+    crate::compare::ROWS,
+    crate::reduce::ROWS,
+    crate::matmul::ROWS,
+    crate::movement::ROWS,
+    crate::index::ROWS,
+    crate::sort::ROWS,
+    crate::softmax::ROWS,
+    crate::random::ROWS,
+    crate::create::ROWS,
+    crate::linalg::ROWS,
+    crate::testing::ROWS,
+];
+
+/// All rows, family by family.
+pub fn table() -> impl Iterator<Item = &'static Op> {
+    FAMILIES.iter().flat_map(|f| f.iter().copied())
+}
+
+/// The row of this name (its own, not one of a face).
+pub fn find(name: &str) -> Option<&'static Op> {
+    static BY_NAME: OnceLock<HashMap<&'static str, &'static Op>> = OnceLock::new();
+    BY_NAME.get_or_init(|| table().map(|op| (op.name, op)).collect()).get(name).copied()
+}
