@@ -1,1 +1,27 @@
-//! placeholder
+//! Arrays, the one entry for every op, and gradients. `invoke(op, inputs, attrs)` is the way an op runs, from Python,
+//! from a gradient rule or from Rust.
+mod array;
+mod backward;
+mod emit;
+mod fused;
+mod host;
+mod index;
+mod invoke;
+mod launch;
+mod node;
+mod random;
+mod tape;
+mod write;
+
+pub use array::{NDArray, RawArray};
+pub use backward::{Backward, backward, gradients};
+pub use host::{Host, block, install, wait};
+pub use index::{Index, parse_index};
+pub use invoke::{In, Outs, current_device, full, invoke, invoke_on};
+pub use launch::{INLINE_NS, call_back, set_inline};
+pub use random::{seed, ticket};
+pub use tape::{
+    Custom, GradReq, Hook, add_hook, attach_grad, detach, drop_graph, grad_of, is_leaf, kept_bytes, mark_variable, record_custom,
+    remove_hook,
+};
+pub use write::{assign, copy_into, invoke_into};

@@ -1,0 +1,351 @@
+//! An array: shape, strides, offset and element type over a storage that others may share. `NDArray` is an 8-byte handle.
+use crate::node::{NodeRef, NodeSlot};
+use gluonish_base::tls::{ARRAYS, FreeList, reap, tls};
+use gluonish_base::{Cause, DType, Dims, Result};
+use gluonish_engine::{Device, Var};
+use gluonish_kernels::View;
+use std::ptr::{NonNull, null_mut};
+use std::sync::atomic::{AtomicU32, Ordering::*};
+
+/// Arrays that a thread keeps on its free list.
+const KEPT: u32 = 4096;
+
+/// What a handle points to. Immutable but for its place in the graph of gradients.
+pub struct RawArray {
+    refs: AtomicU32,
+    dtype: DType,
+    contiguous: bool,
+    shape: Dims,
+    strides: Dims,
+    /// In elements, from the storage's first byte.
+    offset: isize,
+    size: usize,
+    /// `None` only on the free list.
+    storage: Option<Var>,
+    pub(crate) node: NodeSlot,
+    /// The storage's version when this handle was made, or last written through: an older handle is stale.
+    stamp: AtomicU32,
+    next_free: *mut RawArray,
+}
+
+/// A counted handle to an array. Cloning it shares everything, gradient included.
+pub struct NDArray(NonNull<RawArray>);
+
+// SAFETY: the fields of an array do not change while it is shared, but for atomics; the storage guards its own bytes.
+unsafe impl Send for NDArray {}
+// SAFETY: as above.
+unsafe impl Sync for NDArray {}
+
+impl std::ops::Deref for NDArray {
+    type Target = RawArray;
+    #[inline(always)]
+    fn deref(&self) -> &RawArray {
+        // SAFETY: a handle holds a count, so the array is alive and not on a free list.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl Clone for NDArray {
+    #[inline]
+    fn clone(&self) -> NDArray {
+        self.refs.fetch_add(1, Relaxed);
+        NDArray(self.0)
+    }
+}
+
+impl Drop for NDArray {
+    #[inline]
+    fn drop(&mut self) {
+        // A sole owner needs no read-modify-write: nobody else can clone it.
+        if self.refs.load(Acquire) == 1 || self.refs.fetch_sub(1, AcqRel) == 1 {
+            // SAFETY: this was the last handle.
+            unsafe { recycle(self.0.as_ptr()) }
+        }
+    }
+}
+
+/// # Safety
+/// No handle to the array is left.
+#[inline]
+unsafe fn recycle(p: *mut RawArray) {
+    // SAFETY: by contract nobody else can reach it.
+    let a = unsafe { &mut *p };
+    a.storage = None;
+    a.node.clear();
+    let list = &tls().free[ARRAYS];
+    if list.len.get() >= KEPT || list.head.get().is_null() {
+        // SAFETY: as above.
+        return unsafe { recycle_at_edge(p, list) };
+    }
+    a.next_free = list.head.get().cast();
+    list.head.set(p.cast());
+    list.len.set(list.len.get() + 1);
+}
+
+#[cold]
+unsafe fn recycle_at_edge(p: *mut RawArray, list: &FreeList) {
+    if list.len.get() >= KEPT {
+        // SAFETY: arrays are boxed, and this one belongs to us alone.
+        return drop(unsafe { Box::from_raw(p) });
+    }
+    reap(ARRAYS, drain);
+    // SAFETY: as above.
+    unsafe { (*p).next_free = null_mut() };
+    list.head.set(p.cast());
+    list.len.set(1);
+}
+
+fn drain(list: &FreeList) {
+    let mut p = list.head.replace(null_mut()).cast::<RawArray>();
+    list.len.set(0);
+    while !p.is_null() {
+        // SAFETY: arrays on a free list are boxed and belong to its thread alone.
+        let a = unsafe { Box::from_raw(p) };
+        p = a.next_free;
+    }
+}
+
+#[cold]
+fn fresh() -> *mut RawArray {
+    reap(ARRAYS, drain);
+    Box::into_raw(Box::new(RawArray {
+        refs: AtomicU32::new(0),
+        dtype: DType::F32,
+        contiguous: true,
+        shape: Dims::EMPTY,
+        strides: Dims::EMPTY,
+        offset: 0,
+        size: 0,
+        storage: None,
+        node: NodeSlot::EMPTY,
+        stamp: AtomicU32::new(0),
+        next_free: null_mut(),
+    }))
+}
+
+impl RawArray {
+    #[inline(always)]
+    pub fn shape(&self) -> &Dims {
+        &self.shape
+    }
+    #[inline(always)]
+    pub fn strides(&self) -> &Dims {
+        &self.strides
+    }
+    #[inline(always)]
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+    #[inline(always)]
+    pub fn size(&self) -> usize {
+        self.size
+    }
+    #[inline(always)]
+    pub fn is_contiguous(&self) -> bool {
+        self.contiguous
+    }
+    pub fn offset(&self) -> isize {
+        self.offset
+    }
+    pub fn nbytes(&self) -> usize {
+        self.size * self.dtype.size()
+    }
+    #[inline(always)]
+    pub fn device(&self) -> Device {
+        self.storage().device()
+    }
+    #[inline(always)]
+    pub fn storage(&self) -> &Var {
+        debug_assert!(self.storage.is_some());
+        // SAFETY: only arrays on a free list have no storage, and those have no handles.
+        unsafe { self.storage.as_ref().unwrap_unchecked() }
+    }
+    /// The version of the storage that this handle stands for.
+    pub(crate) fn stamp(&self) -> u32 {
+        self.stamp.load(Relaxed)
+    }
+    pub(crate) fn restamp(&self) {
+        self.stamp.store(self.storage().version(), Relaxed);
+    }
+
+    /// The first element. Only to be read or written by who holds the storage; null until it has memory.
+    #[inline(always)]
+    pub fn data(&self) -> *mut u8 {
+        self.storage().ptr().wrapping_offset(self.offset * self.dtype.size() as isize)
+    }
+
+    #[inline(always)]
+    pub fn view(&self) -> View<'_> {
+        View {
+            ptr: self.data(),
+            shape: &self.shape,
+            strides: &self.strides,
+            dtype: self.dtype,
+            contiguous: self.contiguous,
+            size: self.size,
+            scalar: None,
+        }
+    }
+}
+
+impl NDArray {
+    #[inline]
+    fn build(storage: Var, dtype: DType, shape: &Dims, strides: &Dims, offset: isize, contiguous: bool) -> NDArray {
+        let list = &tls().free[ARRAYS];
+        let mut p = list.head.get().cast::<RawArray>();
+        if p.is_null() {
+            p = fresh();
+        } else {
+            // SAFETY: what is on this thread's free list belongs to this thread alone.
+            list.head.set(unsafe { (*p).next_free }.cast());
+            list.len.set(list.len.get() - 1);
+        }
+        // SAFETY: taken from the list or just made: nobody else knows it.
+        let a = unsafe { &mut *p };
+        *a.refs.get_mut() = 1;
+        a.dtype = dtype;
+        a.contiguous = contiguous;
+        a.shape = *shape;
+        a.strides = *strides;
+        a.offset = offset;
+        a.size = shape.size();
+        *a.stamp.get_mut() = storage.version();
+        // SAFETY: the place holds `None`, which needs no drop.
+        unsafe { std::ptr::write(&mut a.storage, Some(storage)) };
+        NDArray(NonNull::from(a))
+    }
+
+    /// Bytes of a contiguous array, or the error for a shape that no memory could hold.
+    #[inline]
+    pub(crate) fn bytes_of(shape: &Dims, dtype: DType) -> Result<usize> {
+        match shape.checked_size() {
+            Some(n) => Ok(n * dtype.size()),
+            None => Err(Cause::Shape(format!("an array of shape {shape} cannot exist: a dimension is negative or the size overflows")).into()),
+        }
+    }
+
+    /// A contiguous array with memory whose contents are whatever was there.
+    #[inline]
+    pub fn empty(device: Device, dtype: DType, shape: &Dims) -> Result<NDArray> {
+        let storage = Var::new(device, NDArray::bytes_of(shape, dtype)?)?;
+        Ok(NDArray::build(storage, dtype, shape, &shape.contiguous_strides(), 0, true))
+    }
+
+    /// A contiguous array that gets its memory when the work that writes it starts.
+    #[inline]
+    pub fn deferred(device: Device, dtype: DType, shape: &Dims) -> Result<NDArray> {
+        let storage = Var::deferred(device, NDArray::bytes_of(shape, dtype)?)?;
+        Ok(NDArray::build(storage, dtype, shape, &shape.contiguous_strides(), 0, true))
+    }
+
+    /// An array over an existing storage.
+    pub fn over(storage: Var, dtype: DType, shape: &Dims, strides: &Dims, offset: isize) -> NDArray {
+        NDArray::build(storage, dtype, shape, strides, offset, shape.is_contiguous(strides))
+    }
+
+    /// Another look at the same memory; `offset` counts elements from this array's first. Not recorded.
+    #[inline]
+    pub fn view_as(&self, shape: &Dims, strides: &Dims, offset: isize) -> NDArray {
+        let contiguous = shape.is_contiguous(strides);
+        NDArray::build(self.storage().clone(), self.dtype, shape, strides, self.offset + offset, contiguous)
+    }
+
+    /// The same values without a place in the graph.
+    #[inline]
+    pub fn detached(&self) -> NDArray {
+        let a = NDArray::build(self.storage().clone(), self.dtype, &self.shape, &self.strides, self.offset, self.contiguous);
+        a.stamp.store(self.stamp(), Relaxed);
+        a
+    }
+
+    /// From bytes in row-major order; `bytes` must have exactly the length.
+    pub fn from_bytes(device: Device, dtype: DType, shape: &Dims, bytes: &[u8]) -> Result<NDArray> {
+        let a = NDArray::empty(device, dtype, shape)?;
+        if bytes.len() != a.nbytes() {
+            return Err(Cause::Shape(format!("{} bytes do not fill an array of shape {shape} and type {dtype}", bytes.len())).into());
+        }
+        // SAFETY: the array is new, so nobody else holds its storage, which has `nbytes` bytes of memory.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), a.data(), bytes.len()) };
+        Ok(a)
+    }
+
+    /// Whether the two may share bytes.
+    pub fn overlaps(&self, other: &NDArray) -> bool {
+        self.storage().same(other.storage()) && self.size > 0 && other.size > 0 && {
+            let ((a, b), (c, d)) = (self.range(), other.range());
+            a < d && c < b
+        }
+    }
+
+    /// Whether both are the same elements in the same order.
+    pub fn same_layout(&self, other: &NDArray) -> bool {
+        self.storage().same(other.storage())
+            && self.offset == other.offset
+            && self.dtype == other.dtype
+            && self.shape == other.shape
+            && self.strides == other.strides
+    }
+
+    /// First and one past the last element, from the storage's start.
+    fn range(&self) -> (isize, isize) {
+        let (mut lo, mut hi) = (self.offset, self.offset);
+        for (d, s) in self.shape.iter().zip(self.strides.iter()) {
+            let reach = (d - 1) * s;
+            if reach < 0 { lo += reach } else { hi += reach }
+        }
+        (lo, hi + 1)
+    }
+
+    /// Whether no two elements are the same place in memory.
+    pub fn is_injective(&self) -> bool {
+        if self.contiguous || self.size < 2 {
+            return true;
+        }
+        let mut axes: Vec<(isize, isize)> =
+            self.shape.iter().copied().zip(self.strides.iter().map(|s| s.abs())).filter(|(d, _)| *d > 1).collect();
+        axes.sort_by_key(|(_, s)| *s);
+        let mut reach = 0;
+        axes.iter().all(|(d, s)| {
+            let ok = *s > reach;
+            reach += (d - 1) * s;
+            ok
+        })
+    }
+
+    /// Gives up the handle, count included.
+    #[inline(always)]
+    pub fn into_raw(self) -> *mut RawArray {
+        let p = self.0.as_ptr();
+        std::mem::forget(self);
+        p
+    }
+
+    /// # Safety
+    /// `p` comes from `into_raw`, and is used for this once.
+    #[inline(always)]
+    pub unsafe fn from_raw(p: *mut RawArray) -> NDArray {
+        // SAFETY: `into_raw` never gives null.
+        NDArray(unsafe { NonNull::new_unchecked(p) })
+    }
+
+    /// # Safety
+    /// `p` points to a handle's raw form that is kept alive elsewhere for `'a`.
+    #[inline(always)]
+    pub unsafe fn borrow<'a>(p: &'a *mut RawArray) -> &'a NDArray {
+        // SAFETY: the handle is a transparent pointer of the same kind.
+        unsafe { &*std::ptr::from_ref(p).cast::<NDArray>() }
+    }
+
+    pub(crate) fn with_node(self, node: NodeRef, output: u32) -> NDArray {
+        self.node.set(Some(node), output);
+        self
+    }
+
+    /// Whether gradients flow through it.
+    #[inline(always)]
+    pub fn is_tracked(&self) -> bool {
+        !self.node.is_empty()
+    }
+}
+
+const _: () = assert!(size_of::<NDArray>() == size_of::<*mut RawArray>());

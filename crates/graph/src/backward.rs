@@ -1,0 +1,377 @@
+//! The reverse pass: from heads to variables, node by node, freeing what it passes.
+use crate::array::NDArray;
+use crate::emit::{Grads, run_rule};
+use crate::fused;
+use crate::invoke::{In, full, invoke};
+use crate::node::{GradReq, Inner, Kind, NodeRef};
+use crate::write::copy_into;
+use gluonish_base::tls::tls;
+use gluonish_base::{Cause, Error, Result, Site};
+use gluonish_kernels::{AttrVal, Attrs};
+use gluonish_ops::{Grad, Meta, rows};
+use smallvec::SmallVec;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Mutex, PoisonError};
+
+/// How to run a reverse pass.
+#[derive(Clone, Copy, Default)]
+pub struct Backward {
+    pub retain_graph: bool,
+    /// The gradients are recorded themselves, for a further order.
+    pub create_graph: bool,
+    pub train_mode: bool,
+    /// Every gradient is looked at: the first that is not finite raises, naming the line of its forward op.
+    pub detect_anomaly: bool,
+}
+
+/// Gradients that have arrived at the outputs of a node.
+type Arrived = SmallVec<[Option<NDArray>; 1]>;
+
+/// The part of the graph that leads from the heads to the targets, inputs before what is made of them.
+struct Plan {
+    nodes: Vec<NodeRef>,
+    /// Positions of the inputs' nodes; `NOWHERE` where no gradient is wanted.
+    edges: Vec<SmallVec<[u32; 2]>>,
+}
+const NOWHERE: u32 = u32::MAX;
+
+/// Leaves the gradients of `heads` in the buffers of the variables they depend on.
+pub fn backward(heads: &[NDArray], head_grads: &[Option<NDArray>], how: Backward) -> Result {
+    let plan = Plan::new(heads, |n| n.is_leaf())?;
+    if plan.nodes.is_empty() {
+        let text = "the result does not depend on any variable: call attach_grad() on an array and compute inside autograd.record()";
+        return Err(Error::new(Cause::Gradient(text.into())).in_op("backward"));
+    }
+    plan.run(heads, head_grads, how, |node, dy| deliver(node, dy)).map(|_| ())
+}
+
+/// The gradients of `heads` with respect to `variables`, as new arrays.
+pub fn gradients(heads: &[NDArray], variables: &[NDArray], head_grads: &[Option<NDArray>], how: Backward) -> Result<Vec<NDArray>> {
+    let fail = |text: String| Err(Error::new(Cause::Gradient(text)).in_op("grad"));
+    let mut targets = Vec::new();
+    for (i, v) in variables.iter().enumerate() {
+        let Some(t) = v.node.get() else {
+            return fail(format!("variable {i} is not part of a recorded computation: call attach_grad() on it before"));
+        };
+        targets.push(t);
+    }
+    let plan = Plan::new(heads, |n| targets.iter().any(|(t, _)| t.same(n)))?;
+    let mut found: Vec<Option<NDArray>> = vec![None; variables.len()];
+    plan.run_to(heads, head_grads, how, &targets, &mut found)?;
+    let mut out = Vec::new();
+    for (i, g) in found.into_iter().enumerate() {
+        match g {
+            Some(g) => out.push(g),
+            None => return fail(format!("the heads do not depend on variable {i}")),
+        }
+    }
+    Ok(out)
+}
+
+/// A gradient has arrived at a variable.
+fn deliver(node: &NodeRef, dy: NDArray) -> Result {
+    let Some((buffer, req)) = node.lock().grad.clone() else { return Ok(()) };
+    match req {
+        GradReq::Write => copy_into(&buffer, In::Array(&dy)),
+        GradReq::Add => crate::write::invoke_into(&rows::ADD, &[In::Array(&buffer), In::Array(&dy)], &Attrs::new(), &buffer),
+        GradReq::Null => Ok(()),
+    }
+}
+
+/// Thread state during the pass; put back however it ends.
+struct Mode(bool, bool, Site);
+impl Mode {
+    fn enter(how: Backward) -> Mode {
+        let t = tls();
+        Mode(t.recording.replace(how.create_graph), t.training.replace(how.train_mode), t.blame.get())
+    }
+}
+impl Drop for Mode {
+    fn drop(&mut self) {
+        let t = tls();
+        t.recording.set(self.0);
+        t.training.set(self.1);
+        t.blame.set(self.2);
+    }
+}
+
+impl Plan {
+    /// Depth first, with an explicit stack. Marks on the nodes say what has been seen; one traversal at a time uses them.
+    fn new(heads: &[NDArray], is_target: impl Fn(&NodeRef) -> bool) -> Result<Plan> {
+        static TRAVERSALS: Mutex<u64> = Mutex::new(0);
+        let mut number = TRAVERSALS.lock().unwrap_or_else(PoisonError::into_inner);
+        *number += 1;
+        let tag = *number << 32;
+        let mut plan = Plan { nodes: Vec::new(), edges: Vec::new() };
+        let mut needed: Vec<bool> = Vec::new();
+        let mut stack: Vec<(NodeRef, usize)> = Vec::new();
+        for head in heads {
+            let Some((node, _)) = head.node.get() else { continue };
+            if node.mark.load(Relaxed) < tag {
+                stack.push((node, 0));
+            }
+            while let Some((node, next)) = stack.last_mut() {
+                let inner = node.lock();
+                if let Some(edge) = inner.edges.get(*next) {
+                    *next += 1;
+                    let from = edge.from.clone().filter(|n| n.mark.load(Relaxed) < tag);
+                    drop(inner);
+                    if let Some(n) = from {
+                        stack.push((n, 0));
+                    }
+                    continue;
+                }
+                let consumed = inner.consumed;
+                let position = |e: &crate::node::Edge| e.from.as_ref().map_or(NOWHERE, |n| n.mark.load(Relaxed) as u32);
+                let edges: SmallVec<[u32; 2]> = inner.edges.iter().map(position).collect();
+                drop(inner);
+                let Some((node, _)) = stack.pop() else { break };
+                if node.mark.load(Relaxed) >= tag {
+                    continue;
+                }
+                if consumed {
+                    return Err(consumed_error(&node));
+                }
+                plan.add(node, edges, tag, &mut needed, &is_target);
+            }
+        }
+        Ok(plan)
+    }
+
+    fn add(&mut self, node: NodeRef, mut edges: SmallVec<[u32; 2]>, tag: u64, needed: &mut Vec<bool>, is_target: &impl Fn(&NodeRef) -> bool) {
+        edges.iter_mut().filter(|e| **e != NOWHERE && !needed[**e as usize]).for_each(|e| *e = NOWHERE);
+        needed.push(is_target(&node) || edges.iter().any(|e| *e != NOWHERE));
+        node.mark.store(tag | self.nodes.len() as u64, Relaxed);
+        self.nodes.push(node);
+        self.edges.push(edges);
+    }
+
+    fn position(&self, node: &NodeRef) -> Option<usize> {
+        // Marks may have moved on to another traversal: compare the node itself.
+        let at = node.mark.load(Relaxed) as u32 as usize;
+        match self.nodes.get(at) {
+            Some(n) if n.same(node) => Some(at),
+            _ => self.nodes.iter().position(|n| n.same(node)),
+        }
+    }
+
+    /// Puts the heads' own gradients in place: ones, or what the caller gives.
+    fn seed(&self, heads: &[NDArray], head_grads: &[Option<NDArray>]) -> Result<Vec<Arrived>> {
+        let mut arrived: Vec<Arrived> = vec![Arrived::new(); self.nodes.len()];
+        for (i, head) in heads.iter().enumerate() {
+            let Some((node, output)) = head.node.get() else { continue };
+            let Some(at) = self.position(&node) else { continue };
+            let dy = match head_grads.get(i) {
+                Some(Some(g)) => {
+                    if g.shape() != head.shape() {
+                        let text = format!("head gradient {i} has shape {}, its head {}", g.shape(), head.shape());
+                        return Err(Error::new(Cause::Shape(text)).in_op("backward"));
+                    }
+                    cast(g.clone(), head.dtype())?
+                }
+                _ => full(head.device(), head.dtype(), head.shape(), 1.0.into())?,
+            };
+            accumulate(&mut arrived[at], output as usize, dy)?;
+        }
+        Ok(arrived)
+    }
+
+    fn run(self, heads: &[NDArray], head_grads: &[Option<NDArray>], how: Backward, mut leaf: impl FnMut(&NodeRef, NDArray) -> Result) -> Result {
+        let _mode = Mode::enter(how);
+        let mut arrived = self.seed(heads, head_grads)?;
+        let Plan { mut nodes, edges } = self;
+        // Nodes are dropped as the pass leaves them behind, so what only the tape held is freed on the way.
+        while let Some(node) = nodes.pop() {
+            let k = nodes.len();
+            let dys = std::mem::take(&mut arrived[k]);
+            step(&node, k, &edges[k], dys, how, &mut arrived, &mut leaf)?;
+        }
+        Ok(())
+    }
+
+    fn run_to(self, heads: &[NDArray], head_grads: &[Option<NDArray>], how: Backward, targets: &[(NodeRef, u32)], found: &mut [Option<NDArray>]) -> Result {
+        let _mode = Mode::enter(how);
+        let mut arrived = self.seed(heads, head_grads)?;
+        let Plan { mut nodes, edges } = self;
+        while let Some(node) = nodes.pop() {
+            let k = nodes.len();
+            let mut dys = std::mem::take(&mut arrived[k]);
+            call_hooks(&node, &mut dys)?;
+            for (t, (target, output)) in targets.iter().enumerate() {
+                if target.same(&node) {
+                    found[t] = dys.get(*output as usize).cloned().flatten();
+                }
+            }
+            propagate(&node, &edges[k], dys, how, &mut arrived)?;
+        }
+        Ok(())
+    }
+}
+
+fn step(
+    node: &NodeRef,
+    _position: usize,
+    edges: &[u32],
+    mut dys: Arrived,
+    how: Backward,
+    arrived: &mut [Arrived],
+    leaf: &mut impl FnMut(&NodeRef, NDArray) -> Result,
+) -> Result {
+    if dys.iter().all(Option::is_none) {
+        return Ok(());
+    }
+    call_hooks(node, &mut dys)?;
+    if node.is_leaf() {
+        return match dys.into_iter().next().flatten() {
+            Some(dy) => leaf(node, dy),
+            None => Ok(()),
+        };
+    }
+    propagate(node, edges, dys, how, arrived)
+}
+
+fn call_hooks(node: &NodeRef, dys: &mut Arrived) -> Result {
+    let hooks = {
+        let inner = node.lock();
+        if inner.hooks.is_empty() {
+            return Ok(());
+        }
+        inner.hooks.clone()
+    };
+    for (output, _, hook) in hooks {
+        if let Some(Some(dy)) = dys.get(output as usize).cloned()
+            && let Some(new) = hook(&dy)?
+        {
+            if new.shape() != dy.shape() {
+                let text = format!("a gradient hook returned shape {} for a gradient of shape {}", new.shape(), dy.shape());
+                return Err(node.blame(Cause::Gradient(text).into()));
+            }
+            dys[output as usize] = Some(cast(new, dy.dtype())?);
+        }
+    }
+    Ok(())
+}
+
+/// From the gradients of a node's outputs to those of its inputs.
+fn propagate(node: &NodeRef, edges: &[u32], dys: Arrived, how: Backward, arrived: &mut [Arrived]) -> Result {
+    let wanted = edges.iter().enumerate().filter(|(_, e)| **e != NOWHERE).fold(0u64, |m, (i, _)| m | 1 << i.min(63));
+    if wanted == 0 || dys.iter().all(Option::is_none) {
+        return Ok(());
+    }
+    tls().blame.set(node.site);
+    let grads = rule_of(node, &dys, wanted, how).map_err(|e| node.blame(e))?;
+    let mut inner = node.lock();
+    for (i, g) in grads {
+        let (Some(&to), Some(edge)) = (edges.get(i), inner.edges.get(i)) else { continue };
+        if to == NOWHERE {
+            continue;
+        }
+        let meta = edge.meta.as_deref().copied().unwrap_or(inner.outs[0]);
+        let output = edge.output as usize;
+        let g = fit(g, &meta).map_err(|e| node.blame(e))?;
+        if how.detect_anomaly {
+            check_finite(&g, i).map_err(|e| node.blame(e))?;
+        }
+        accumulate(&mut arrived[to as usize], output, g)?;
+    }
+    if !how.retain_graph {
+        consume(&mut inner);
+    }
+    Ok(())
+}
+
+fn rule_of(node: &NodeRef, dys: &Arrived, wanted: u64, how: Backward) -> Result<Grads> {
+    match &node.kind {
+        Kind::Leaf => Ok(Grads::new()),
+        Kind::Op(op) => match op.grad {
+            Grad::Zero => Ok(Grads::new()),
+            Grad::Missing(why) => Err(Cause::Gradient(format!("it cannot be differentiated: {why}")).into()),
+            Grad::Rule(rule) => {
+                let inner = node.lock();
+                if inner.consumed {
+                    return Err(consumed_error(node));
+                }
+                if !how.create_graph
+                    && let Some(grads) = fused::run(op, &inner, dys, wanted)?
+                {
+                    return Ok(grads);
+                }
+                run_rule(rule, node, &inner, dys, wanted, how.create_graph)
+            }
+        },
+        Kind::Custom(custom) => custom_rule(node, custom.as_ref(), dys),
+    }
+}
+
+fn custom_rule(node: &NodeRef, custom: &dyn crate::node::Custom, dys: &Arrived) -> Result<Grads> {
+    let outs: Vec<Meta> = node.lock().outs.to_vec();
+    let device = dys.iter().flatten().next().map(|a| a.device()).unwrap_or_default();
+    let mut all = Vec::new();
+    for (i, m) in outs.iter().enumerate() {
+        all.push(match dys.get(i).cloned().flatten() {
+            Some(dy) => dy,
+            None => full(device, m.dtype, &m.shape, 0.0.into())?,
+        });
+    }
+    let grads = custom.backward(&all)?;
+    Ok(grads.into_iter().enumerate().filter_map(|(i, g)| g.map(|g| (i, g))).collect())
+}
+
+/// The one place where broadcasting and promotion are undone.
+fn fit(g: NDArray, to: &Meta) -> Result<NDArray> {
+    let mut g = g;
+    if *g.shape() != to.shape {
+        if to.shape.broadcast(g.shape()) != Some(*g.shape()) {
+            let text = format!("a gradient of shape {} does not fit an input of shape {}", g.shape(), to.shape);
+            return Err(Cause::Gradient(text).into());
+        }
+        g = invoke(&rows::SUM_TO, &[In::Array(&g)], &Attrs::of(&[AttrVal::Ints(to.shape)]))?.remove(0);
+    }
+    cast(g, to.dtype)
+}
+
+fn cast(g: NDArray, to: gluonish_base::DType) -> Result<NDArray> {
+    if g.dtype() == to {
+        return Ok(g);
+    }
+    Ok(invoke(&rows::CAST, &[In::Array(&g)], &Attrs::of(&[AttrVal::DType(to)]))?.remove(0))
+}
+
+fn accumulate(slot: &mut Arrived, output: usize, g: NDArray) -> Result {
+    if slot.len() <= output {
+        slot.resize(output + 1, None);
+    }
+    slot[output] = Some(match slot[output].take() {
+        None => g,
+        Some(old) => invoke(&rows::ADD, &[In::Array(&old), In::Array(&g)], &Attrs::new())?.remove(0),
+    });
+    Ok(())
+}
+
+/// What was kept for the gradient is freed; a second pass will say so.
+fn consume(inner: &mut Inner) {
+    inner.kept.clear();
+    inner.attrs = None;
+    inner.consumed = true;
+    let edges = std::mem::take(&mut inner.edges);
+    drop(edges);
+}
+
+#[cold]
+fn consumed_error(node: &NodeRef) -> Error {
+    let text = "the graph was freed by an earlier backward(); pass retain_graph=True there to use it again";
+    node.blame(Cause::Gradient(text.into()).into())
+}
+
+#[cold]
+fn check_finite(g: &NDArray, input: usize) -> Result {
+    let sum = invoke(&rows::SUM, &[In::Array(g)], &Attrs::of(&rows::sum_attrs_all()))?.remove(0);
+    let sum = cast(sum, gluonish_base::DType::F64)?;
+    crate::host::wait(&sum)?;
+    // SAFETY: the wait is over and nobody else knows the array, which holds one float64.
+    let value = unsafe { sum.data().cast::<f64>().read() };
+    if value.is_finite() {
+        return Ok(());
+    }
+    Err(Cause::Gradient(format!("the gradient of its input {input} is not finite")).into())
+}

@@ -1,0 +1,40 @@
+//! How to block: a language binding releases its lock around waits and looks for signals meanwhile.
+use crate::array::NDArray;
+use gluonish_base::Result;
+use gluonish_engine::engine;
+use std::sync::OnceLock;
+
+/// What a binding installs.
+#[derive(Clone, Copy)]
+pub struct Host {
+    /// Calls the function with the interpreter's lock released, and hands it a check for signals.
+    pub block: fn(&mut dyn FnMut(&dyn Fn() -> Result)),
+}
+
+static HOST: OnceLock<Host> = OnceLock::new();
+
+pub fn install(host: Host) {
+    // The first binding of a process stays.
+    let _ = HOST.set(host);
+}
+
+/// Runs something that may wait for the engine.
+pub fn block<T>(mut f: impl FnMut(&dyn Fn() -> Result) -> Result<T>) -> Result<T> {
+    match HOST.get() {
+        None => f(&|| Ok(())),
+        Some(host) => {
+            let mut out = None;
+            (host.block)(&mut |poll| out = Some(f(poll)));
+            out.unwrap_or_else(|| f(&|| Ok(())))
+        }
+    }
+}
+
+/// Waits until the array has its value; an error of what makes it is raised, now and at every later wait.
+pub fn wait(a: &NDArray) -> Result {
+    let v = a.storage();
+    if v.is_ready() {
+        return v.error().map_or(Ok(()), Err);
+    }
+    block(|poll| engine().wait_for_var(v, poll))
+}

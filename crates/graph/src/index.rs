@@ -1,0 +1,81 @@
+//! Basic indexing: integers, slices, `...` and new axes become a slice of the array, which is a view.
+use gluonish_base::{Cause, Dims, Error, Result};
+use gluonish_ops::rows::Slice;
+
+/// One part of a key.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Index {
+    At(isize),
+    /// Start, stop, step; `None` as Python's default.
+    Range(Option<isize>, Option<isize>, isize),
+    Ellipsis,
+    NewAxis,
+}
+
+/// What a key selects from an array of this shape.
+pub fn parse_index(shape: &Dims, key: &[Index]) -> Result<Slice> {
+    let named = key.iter().filter(|k| matches!(k, Index::At(_) | Index::Range(..))).count();
+    if named > shape.len() {
+        return Err(Error::new(Cause::TooManyIndices { given: named, shape: *shape }).in_op("index"));
+    }
+    let n = shape.len();
+    let mut slice = Slice { begin: Dims::filled(n, 0), step: Dims::filled(n, 1), size: *shape, axes: Dims::EMPTY };
+    let mut axis = 0;
+    let mut dots = false;
+    for k in key {
+        match *k {
+            Index::NewAxis => push(&mut slice.axes, -1, shape)?,
+            Index::Ellipsis => {
+                if std::mem::replace(&mut dots, true) {
+                    return Err(Error::new(Cause::Argument("a key may have one ellipsis ('...')".into())).in_op("index"));
+                }
+                for _ in 0..n - named {
+                    push(&mut slice.axes, axis as isize, shape)?;
+                    axis += 1;
+                }
+            }
+            Index::At(i) => {
+                let size = shape[axis];
+                let at = if i < 0 { i + size } else { i };
+                if !(0..size).contains(&at) {
+                    return Err(Error::new(Cause::Index { index: i as i64, axis, size: size as usize }).in_op("index"));
+                }
+                slice.begin[axis] = at;
+                slice.size[axis] = 1;
+                axis += 1;
+            }
+            Index::Range(start, stop, step) => {
+                let (begin, size) = range(start, stop, step, shape[axis])?;
+                (slice.begin[axis], slice.step[axis], slice.size[axis]) = (begin, step, size);
+                push(&mut slice.axes, axis as isize, shape)?;
+                axis += 1;
+            }
+        }
+    }
+    while axis < n {
+        push(&mut slice.axes, axis as isize, shape)?;
+        axis += 1;
+    }
+    Ok(slice)
+}
+
+fn push(axes: &mut Dims, v: isize, shape: &Dims) -> Result {
+    if axes.try_push(v) {
+        return Ok(());
+    }
+    Err(Error::new(Cause::Shape(format!("indexing {shape} gives more than {} dimensions", gluonish_base::MAX_DIMS))).in_op("index"))
+}
+
+/// Python's rules for the bounds of a slice: first index and number of steps.
+fn range(start: Option<isize>, stop: Option<isize>, step: isize, size: isize) -> Result<(isize, isize)> {
+    if step == 0 {
+        return Err(Error::new(Cause::Value("a slice's step cannot be 0".into())).in_op("index"));
+    }
+    let (low, high) = if step > 0 { (0, size) } else { (-1, size - 1) };
+    let fix = |v: isize| (if v < 0 { v.saturating_add(size) } else { v }).clamp(low, high);
+    let begin = start.map_or(if step > 0 { low } else { high }, fix);
+    let end = stop.map_or(if step > 0 { high } else { low }, fix);
+    let span = if step > 0 { end - begin } else { begin - end };
+    let count = if span <= 0 { 0 } else { (span - 1) / step.abs() + 1 };
+    Ok((if count == 0 { 0 } else { begin }, count))
+}

@@ -1,0 +1,265 @@
+//! `invoke`: infer, decide where to run, run or queue, record.
+use crate::array::NDArray;
+use crate::emit;
+use crate::host;
+use crate::launch::{Launch, Operands, inline_ns, run_inline};
+use crate::random;
+use crate::tape;
+use gluonish_base::tls::tls;
+use gluonish_base::{Cause, DType, Dims, Error, Result, Scalar, Site};
+use gluonish_engine::Device;
+use gluonish_kernels::map::{self, Class};
+use gluonish_kernels::{Args, AttrVal, Attrs, Cx, Mode, Out, View};
+use gluonish_ops::{Body, Call, Layout, Metas, Op, Viewed, infer, rows};
+use smallvec::SmallVec;
+
+/// A borrowed operand. A Python number stays a number: no array is made for it.
+#[derive(Clone, Copy)]
+pub enum In<'a> {
+    Array(&'a NDArray),
+    Scalar(Scalar),
+    /// An optional input that was not given.
+    Absent,
+}
+
+impl<'a> In<'a> {
+    #[inline(always)]
+    pub fn array(&self) -> Option<&'a NDArray> {
+        if let In::Array(a) = self { Some(a) } else { None }
+    }
+}
+
+pub type Outs = SmallVec<[NDArray; 1]>;
+pub(crate) type Views<'a> = SmallVec<[View<'a>; 4]>;
+
+/// An operand as shape rules and kernels see it; `number` is where a scalar's bytes are.
+#[inline(always)]
+pub(crate) fn view_of<'a>(i: &In<'a>, number: *const [u8; 8], dtype: DType) -> View<'a> {
+    match i {
+        In::Array(a) => a.view(),
+        In::Scalar(s) => View {
+            ptr: number.cast_mut().cast(),
+            shape: &Dims::EMPTY,
+            strides: &Dims::EMPTY,
+            dtype,
+            contiguous: true,
+            size: 1,
+            scalar: Some(*s),
+        },
+        In::Absent => View {
+            ptr: std::ptr::null_mut(),
+            shape: &Dims::EMPTY,
+            strides: &Dims::EMPTY,
+            dtype,
+            contiguous: true,
+            size: 0,
+            scalar: None,
+        },
+    }
+}
+
+#[inline(always)]
+fn metadata<'a>(ins: &[In<'a>]) -> Views<'a> {
+    let mut views = Views::new();
+    for i in ins {
+        let dtype = if let In::Scalar(s) = i { s.dtype() } else { DType::F32 };
+        views.push(view_of(i, std::ptr::null(), dtype));
+    }
+    views
+}
+
+/// Runs an op on the device of its inputs; a creating one on the device that is current.
+#[inline]
+pub fn invoke(op: &'static Op, ins: &[In<'_>], attrs: &Attrs) -> Result<Outs> {
+    let device = device_of(op, ins)?;
+    invoke_on(op, ins, attrs, device)
+}
+
+/// The device that all inputs are on.
+#[inline(always)]
+pub(crate) fn device_of(op: &'static Op, ins: &[In<'_>]) -> Result<Device> {
+    let mut device: Option<Device> = None;
+    for i in ins {
+        if let In::Array(a) = i {
+            match device {
+                None => device = Some(a.device()),
+                Some(d) if d != a.device() => return Err(split_devices(op, d, a.device())),
+                _ => {}
+            }
+        }
+    }
+    Ok(device.unwrap_or_else(current_device))
+}
+
+/// The device on which creation functions put their arrays.
+pub fn current_device() -> Device {
+    Device::from_index(tls().device.get()).unwrap_or_default()
+}
+
+#[cold]
+fn split_devices(op: &'static Op, a: Device, b: Device) -> Error {
+    let text = format!("the arrays are on {} and on {}; bring them together with as_in_context()", a.name(), b.name());
+    Error::new(Cause::Device(text)).in_op(op.name)
+}
+
+/// An error of a call: names the op, its inputs and, where it is known, the line.
+#[cold]
+pub(crate) fn explain(e: Error, op: &'static Op, ins: &[In<'_>]) -> Error {
+    // Errors of shapes and types name their values themselves; for the others the inputs are part of the story.
+    let told = matches!(e.cause(), Cause::Broadcast { .. } | Cause::Shape(_) | Cause::DType(_) | Cause::Axis { .. } | Cause::Attribute { .. });
+    let e = e.in_op(op.name);
+    if told { e } else { e.with_inputs(ins.iter().filter_map(|i| i.array()).map(|a| (*a.shape(), a.dtype()))) }
+}
+
+pub fn invoke_on(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, device: Device) -> Result<Outs> {
+    let recording = tls().recording.get() && tape::leads_to_variable(ins);
+    if recording {
+        for a in ins.iter().filter_map(In::array) {
+            tape::check_fresh(a).map_err(|e| e.in_op(op.name))?;
+        }
+    }
+    let outs = match &op.body {
+        Body::View(f) => views(op, *f, ins, attrs)?,
+        Body::Compose(f) => return emit::compose(op, *f, ins, attrs),
+        _ => compute(op, ins, attrs, device)?,
+    };
+    if recording {
+        tape::record(op, ins, attrs, &outs);
+    }
+    let visible = op.visible_outputs(attrs, ins.len());
+    Ok(finish(op, ins, outs, visible))
+}
+
+/// Applies listed updates and drops what the caller does not get.
+#[inline(always)]
+fn finish(op: &'static Op, ins: &[In<'_>], mut outs: Outs, visible: usize) -> Outs {
+    if !op.updates.is_empty() && tls().training.get() {
+        for &(input, output) in op.updates {
+            if let In::Array(state) = &ins[input] {
+                crate::write::commit(state, &outs[output]);
+            }
+        }
+    }
+    outs.truncate(visible);
+    outs
+}
+
+fn views(op: &'static Op, f: fn(&View<'_>, &Attrs, usize) -> Result<Viewed>, ins: &[In<'_>], attrs: &Attrs) -> Result<Outs> {
+    let In::Array(a) = ins[0] else {
+        return Err(explain(Cause::Argument("an array is needed, not a number".into()).into(), op, ins));
+    };
+    let mut outs = Outs::new();
+    for i in 0..op.count_outputs(attrs, ins.len()) {
+        let out = match f(&a.view(), attrs, i).map_err(|e| explain(e, op, ins))? {
+            Viewed::As(Layout { shape, strides, offset }) => a.view_as(&shape, &strides, offset),
+            Viewed::Copy(shape) => contiguous_copy(a)?.view_as(&shape, &shape.contiguous_strides(), 0),
+        };
+        outs.push(out);
+    }
+    Ok(outs)
+}
+
+/// A fresh array with the same values, not recorded.
+pub(crate) fn contiguous_copy(a: &NDArray) -> Result<NDArray> {
+    let mut outs = compute(&rows::COPY, &[In::Array(a)], &Attrs::new(), a.device())?;
+    Ok(outs.remove(0))
+}
+
+/// An array filled with one value.
+pub fn full(device: Device, dtype: DType, shape: &Dims, value: Scalar) -> Result<NDArray> {
+    let attrs = Attrs::of(&[AttrVal::Ints(*shape), AttrVal::DType(dtype)]);
+    Ok(compute(&rows::FULL, &[In::Scalar(value)], &attrs, device)?.remove(0))
+}
+
+/// What a kernel needs beside its operands, taken in program order.
+#[inline(always)]
+pub(crate) fn context(op: &'static Op, device: Device) -> Cx {
+    let mut cx = Cx { threads: 1, training: tls().training.get(), ..Cx::default() };
+    if op.flags.random {
+        cx.ticket = random::ticket(device);
+    }
+    cx
+}
+
+#[inline]
+fn compute(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, device: Device) -> Result<Outs> {
+    let views = metadata(ins);
+    let call = Call { ins: &views, attrs, training: tls().training.get() };
+    let mut metas = Metas::new();
+    (op.infer)(&call, &mut metas).map_err(|e| explain(e, op, ins))?;
+    if let Body::Dynamic { measure, .. } = &op.body {
+        metas = measured(op, *measure, ins, attrs)?;
+    }
+    let cost = op.cost_ns(&call, &metas);
+    let cx = context(op, device);
+    if cost <= inline_ns() && !ins.iter().any(|i| i.array().is_some_and(|a| a.storage().shared())) {
+        let held = Operands::take(ins);
+        if let Some(_held) = held {
+            let mut outs = Outs::new();
+            for m in &metas {
+                outs.push(NDArray::empty(device, m.dtype, &m.shape).map_err(|e| explain(e, op, ins))?);
+            }
+            run_inline(op, &cx, ins, &outs, attrs)?;
+            return Ok(outs);
+        }
+    }
+    let mut outs = Outs::new();
+    for m in &metas {
+        outs.push(NDArray::deferred(device, m.dtype, &m.shape).map_err(|e| explain(e, op, ins))?);
+    }
+    Launch { op, cx, cost, device, site: Site::here() }.queue(ins, &outs, attrs)?;
+    Ok(outs)
+}
+
+/// Waits for the inputs and asks the row what the outputs' shapes are.
+#[cold]
+fn measured(op: &'static Op, f: fn(&Call<'_>, &mut Metas) -> Result, ins: &[In<'_>], attrs: &Attrs) -> Result<Metas> {
+    loop {
+        for a in ins.iter().filter_map(In::array) {
+            host::wait(a)?;
+        }
+        // Another thread may write between the wait and here; then wait again.
+        let Some(_held) = Operands::take(ins) else { continue };
+        let views = metadata(ins);
+        let mut metas = Metas::new();
+        f(&Call { ins: &views, attrs, training: tls().training.get() }, &mut metas).map_err(|e| explain(e, op, ins))?;
+        return Ok(metas);
+    }
+}
+
+/// Calls a row's kernel. The views point to memory that the caller holds.
+#[inline(always)]
+pub(crate) fn call_kernel(op: &'static Op, cx: &Cx, ins: &[In<'_>], outs: &mut [Out<'_>], attrs: &Attrs) -> Result {
+    let kernel = match &op.body {
+        Body::Map(map) => {
+            let mut views = Views::new();
+            for i in ins {
+                views.push(view_of(i, std::ptr::null(), DType::F32));
+            }
+            // A comparison computes in the type of its operands, everything else in the type of its result.
+            let class = Class::of(if map.is_truth() { infer::comparison_type(&views) } else { outs[0].view.dtype });
+            return map::apply(cx, map, class, &views, &outs[0]);
+        }
+        Body::Kernel(k) | Body::Dynamic { kernel: k, .. } => *k,
+        Body::View(_) | Body::Compose(_) => {
+            return Err(Cause::Failed("a view has no kernel".into()).into());
+        }
+    };
+    // A number becomes one element of the result's type.
+    let dtype = outs.first().map_or(DType::F32, |o| o.view.dtype);
+    let mut numbers: SmallVec<[[u8; 8]; 4]> = SmallVec::new();
+    for i in ins {
+        numbers.push(if let In::Scalar(s) = i { s.to_bytes(dtype) } else { [0; 8] });
+    }
+    let views: Views<'_> = ins.iter().zip(&numbers).map(|(i, n)| view_of(i, n, dtype)).collect();
+    kernel(cx, &Args { ins: &views, attrs }, outs)
+}
+
+#[inline(always)]
+pub(crate) fn out_views(outs: &[NDArray], mode: Mode) -> SmallVec<[Out<'_>; 2]> {
+    let mut v = SmallVec::new();
+    for o in outs {
+        v.push(Out { view: o.view(), mode });
+    }
+    v
+}

@@ -1,0 +1,180 @@
+//! Where work runs: at once in the caller when it is small and its operands are free, else queued with the engine.
+use crate::array::NDArray;
+use crate::host;
+use crate::invoke::{In, call_kernel, explain, out_views};
+use gluonish_base::{Error, Result, Scalar, Site, pool};
+use gluonish_engine::{Device, Lane, Push, Var, Write, engine};
+use gluonish_kernels::{Attrs, Cx, Mode, Out};
+use gluonish_ops::Op;
+use smallvec::SmallVec;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Below this estimate an op runs in the caller: about what handing it over and waiting for it costs.
+pub const INLINE_NS: u64 = 5_000;
+/// Work for another thread must be worth waking it.
+const THREAD_NS: u64 = 20_000;
+
+static LIMIT: AtomicU64 = AtomicU64::new(INLINE_NS);
+
+#[inline(always)]
+pub(crate) fn inline_ns() -> u64 {
+    LIMIT.load(Relaxed)
+}
+
+/// For tests: `Some(0)` queues nearly everything, `Some(u64::MAX)` nothing; `None` is the default. Returns what was set.
+pub fn set_inline(limit: Option<u64>) -> u64 {
+    LIMIT.swap(limit.unwrap_or(INLINE_NS), Relaxed)
+}
+
+/// Inputs registered as read by work in the caller; released when dropped, also when a kernel panics.
+pub(crate) struct Operands<'a>(&'a [In<'a>]);
+
+impl<'a> Operands<'a> {
+    /// All of them or none; never waits.
+    #[inline(always)]
+    pub(crate) fn take(ins: &'a [In<'a>]) -> Option<Operands<'a>> {
+        for (k, i) in ins.iter().enumerate() {
+            if let In::Array(a) = i
+                && !a.storage().try_read()
+            {
+                drop(Operands(&ins[..k]));
+                return None;
+            }
+        }
+        Some(Operands(ins))
+    }
+}
+
+impl Drop for Operands<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        for i in self.0 {
+            if let In::Array(a) = i {
+                a.storage().end_read();
+            }
+        }
+    }
+}
+
+/// Runs a kernel in the caller, which holds the operands.
+#[inline(always)]
+pub(crate) fn run_inline(op: &'static Op, cx: &Cx, ins: &[In<'_>], outs: &[NDArray], attrs: &Attrs) -> Result {
+    let mut views = out_views(outs, Mode::Write);
+    call_kernel(op, cx, ins, &mut views, attrs).map_err(|e| explain(e, op, ins))
+}
+
+/// An operand that a queued task owns.
+pub(crate) enum Owned {
+    Array(NDArray),
+    Scalar(Scalar),
+    Absent,
+}
+impl Owned {
+    pub(crate) fn of(i: &In<'_>) -> Owned {
+        match i {
+            In::Array(a) => Owned::Array((*a).clone()),
+            In::Scalar(s) => Owned::Scalar(*s),
+            In::Absent => Owned::Absent,
+        }
+    }
+    pub(crate) fn borrow(&self) -> In<'_> {
+        match self {
+            Owned::Array(a) => In::Array(a),
+            Owned::Scalar(s) => In::Scalar(*s),
+            Owned::Absent => In::Absent,
+        }
+    }
+}
+
+/// Threads worth using for work of this cost.
+pub(crate) fn threads_for(cost: u64) -> usize {
+    if cost < THREAD_NS { 1 } else { pool::threads() }
+}
+
+/// One op on its way to the engine.
+pub(crate) struct Launch {
+    pub(crate) op: &'static Op,
+    pub(crate) cx: Cx,
+    pub(crate) cost: u64,
+    pub(crate) device: Device,
+    pub(crate) site: Site,
+}
+
+impl Launch {
+    /// Queues the kernel over fresh outputs.
+    #[cold]
+    pub(crate) fn queue(self, ins: &[In<'_>], outs: &[NDArray], attrs: &Attrs) -> Result {
+        let writes: SmallVec<[(&Var, Write); 2]> = outs.iter().map(|o| (o.storage(), Write::Overwrite)).collect();
+        self.push(ins, outs, attrs, Mode::Write, &writes)
+    }
+
+    /// Queues the kernel; `writes` says how each output's storage is written.
+    pub(crate) fn push(self, ins: &[In<'_>], outs: &[NDArray], attrs: &Attrs, mode: Mode, writes: &[(&Var, Write)]) -> Result {
+        let Launch { op, mut cx, cost, device, site } = self;
+        cx.threads = threads_for(cost);
+        let owned: SmallVec<[Owned; 3]> = ins.iter().map(Owned::of).collect();
+        let (held, attrs) = (outs.iter().cloned().collect::<SmallVec<[NDArray; 1]>>(), attrs.clone());
+        let work = move || {
+            let ins: SmallVec<[In<'_>; 3]> = owned.iter().map(Owned::borrow).collect();
+            let mut views = out_views(&held, mode);
+            guarded(op, &ins, || call_kernel(op, &cx, &ins, &mut views, &attrs))
+        };
+        submit(op.name, ins, writes, device, Lane::Compute, site, work)
+    }
+}
+
+/// A panic becomes an error that names the inputs, as any other.
+fn guarded(op: &'static Op, ins: &[In<'_>], f: impl FnOnce() -> Result) -> Result {
+    catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|p| Err(Error::from_panic(p))).map_err(|e| explain(e, op, ins))
+}
+
+/// Pushes work; where too much is in flight, or an operand belongs to another library too, it waits.
+pub(crate) fn submit(
+    name: &'static str,
+    ins: &[In<'_>],
+    writes: &[(&Var, Write)],
+    device: Device,
+    lane: Lane,
+    site: Site,
+    work: impl FnOnce() -> Result + Send + 'static,
+) -> Result {
+    let bytes: usize = writes.iter().map(|(v, _)| v.bytes()).sum();
+    if engine().would_block(bytes) {
+        host::block(|poll| engine().hold_back(bytes, poll))?;
+    }
+    let reads: SmallVec<[&Var; 4]> = ins.iter().filter_map(In::array).map(|a| a.storage()).collect();
+    engine().push(Push { op: name, reads: &reads, writes, device, lane, priority: 0, site }, move |_| work());
+    let shared = |v: &&Var| v.shared();
+    if reads.iter().any(shared) || writes.iter().any(|(v, _)| v.shared()) {
+        for v in reads.into_iter().chain(writes.iter().map(|(v, _)| *v)) {
+            host::block(|poll| engine().wait_for_var(v, poll))?;
+        }
+    }
+    Ok(())
+}
+
+/// Queues foreign code that fills `outs` from `ins`, on the lane for callbacks: it may itself push and wait.
+pub fn call_back(name: &'static str, ins: &[NDArray], outs: &[NDArray], f: impl FnOnce() -> Result + Send + 'static) -> Result {
+    let operands: SmallVec<[In<'_>; 4]> = ins.iter().map(In::Array).collect();
+    let writes: SmallVec<[(&Var, Write); 2]> = outs.iter().map(|o| (o.storage(), Write::Overwrite)).collect();
+    let device = outs.first().or(ins.first()).map_or_else(|| Device::cpu(0), |a| a.device());
+    submit(name, &operands, &writes, device, Lane::Callback, Site::here(), f)
+}
+
+/// Calls `f` with an output's view while the caller alone holds the array.
+pub(crate) fn write_inline(dst: &NDArray, mode: Mode, f: impl FnOnce(&mut [Out<'_>]) -> Result) -> Option<Result> {
+    let v = dst.storage();
+    if !v.try_write() {
+        return None;
+    }
+    struct Held<'a>(&'a Var);
+    impl Drop for Held<'_> {
+        fn drop(&mut self) {
+            self.0.end_write();
+        }
+    }
+    let _held = Held(v);
+    v.bump();
+    Some(f(&mut [Out { view: dst.view(), mode }]))
+}

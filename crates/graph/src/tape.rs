@@ -1,0 +1,198 @@
+//! Recording: which arrays are variables, and a node for every op whose inputs lead to one.
+use crate::array::NDArray;
+use crate::invoke::In;
+use crate::node::{Edge, Inner, Kept, KeptValue, Kind, NodeRef};
+use gluonish_base::{Cause, Dims, Error, Result, Site};
+use gluonish_engine::TapeMark;
+use gluonish_kernels::Attrs;
+use gluonish_ops::def::Saved;
+use gluonish_ops::{Grad, Meta, Op};
+use smallvec::SmallVec;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::*};
+
+pub use crate::node::{Custom, GradReq, Hook};
+
+fn meta(a: &NDArray) -> Meta {
+    Meta { shape: *a.shape(), dtype: a.dtype() }
+}
+
+/// Makes `a` a variable: `backward` leaves its gradient in `grad`, which keeps its identity. Its history is forgotten.
+pub fn mark_variable(a: &NDArray, grad: NDArray, req: GradReq) -> Result {
+    if grad.shape() != a.shape() || grad.dtype() != a.dtype() {
+        let text = format!("a gradient of {} {} does not fit a variable of {} {}", grad.dtype(), grad.shape(), a.dtype(), a.shape());
+        return Err(Cause::Gradient(text).into());
+    }
+    if req == GradReq::Null {
+        a.node.set(None, 0);
+        return Ok(());
+    }
+    let inner = Inner { outs: SmallVec::from_slice(&[meta(a)]), grad: Some((grad, req)), ..Inner::default() };
+    a.node.set(Some(NodeRef::new(Kind::Leaf, Site::here(), inner)), 0);
+    Ok(())
+}
+
+/// As `mark_variable`, with a gradient of zeros.
+pub fn attach_grad(a: &NDArray, req: GradReq) -> Result {
+    if !a.dtype().is_float() && req != GradReq::Null {
+        let text = format!("an array of {} has no gradient; cast it to a floating type first", a.dtype());
+        return Err(Error::new(Cause::DType(text)).in_op("attach_grad"));
+    }
+    let zeros = crate::invoke::full(a.device(), a.dtype(), a.shape(), 0.0.into())?;
+    mark_variable(a, zeros, req)
+}
+
+/// The buffer in which `backward` leaves the gradient of a variable.
+pub fn grad_of(a: &NDArray) -> Option<(NDArray, GradReq)> {
+    let (node, _) = a.node.get()?;
+    node.lock().grad.clone()
+}
+
+pub fn is_leaf(a: &NDArray) -> bool {
+    a.node.get().is_some_and(|(n, _)| n.is_leaf())
+}
+
+/// The same values, from which no gradient flows.
+pub fn detach(a: &NDArray) -> NDArray {
+    a.detached()
+}
+
+/// Forgets how `a` was made.
+pub fn drop_graph(a: &NDArray) {
+    a.node.set(None, 0);
+}
+
+/// Calls `hook` with the gradient of `a` in every `backward` that reaches it. Returns a number for `remove_hook`.
+pub fn add_hook(a: &NDArray, hook: Hook) -> Result<u64> {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    let Some((node, output)) = a.node.get() else {
+        let text = "the array is not part of a recorded computation: call attach_grad() or record it first";
+        return Err(Error::new(Cause::Gradient(text.into())).in_op("register_hook"));
+    };
+    let id = NEXT.fetch_add(1, Relaxed);
+    node.lock().hooks.push((output, id, hook));
+    Ok(id)
+}
+
+pub fn remove_hook(a: &NDArray, id: u64) {
+    if let Some((node, _)) = a.node.get() {
+        node.lock().hooks.retain(|(_, i, _)| *i != id);
+    }
+}
+
+/// While recording, a handle that is older than a recorded write in place has no right gradient: it raises.
+pub(crate) fn check_fresh(a: &NDArray) -> Result {
+    let tape = &a.storage().tape;
+    if tape.recorded.load(Relaxed) <= a.stamp() {
+        return Ok(());
+    }
+    let text = "this array shares memory with one that was written in place while recording, and was made before that write; take the view again after the write";
+    let site = TapeMark::unpack(tape.recorded_site.load(Relaxed));
+    Err(Error::new(Cause::Gradient(text.into())).at(Site::here()).and_at("written in place", site))
+}
+
+/// Whether recording `op` on these inputs makes a node.
+#[inline]
+pub(crate) fn leads_to_variable(ins: &[In<'_>]) -> bool {
+    ins.iter().any(|i| i.array().is_some_and(|a| a.is_tracked()))
+}
+
+fn edges(ins: &[In<'_>], first: &Meta) -> SmallVec<[Edge; 2]> {
+    ins.iter()
+        .map(|i| {
+            let Some(a) = i.array() else { return Edge { from: None, output: 0, meta: None } };
+            let same = *a.shape() == first.shape && a.dtype() == first.dtype;
+            let meta = (!same).then(|| Box::new(meta(a)));
+            match a.node.get().filter(|_| a.dtype().is_float()) {
+                Some((n, output)) => Edge { from: Some(n), output, meta },
+                None => Edge { from: None, output: 0, meta },
+            }
+        })
+        .collect()
+}
+
+/// Makes the node of an op that ran and attaches it to its outputs.
+pub(crate) fn record(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, outs: &[NDArray]) {
+    if matches!(op.grad, Grad::Zero) || !outs.iter().any(|o| o.dtype().is_float()) {
+        return;
+    }
+    let site = Site::here();
+    let metas: SmallVec<[Meta; 1]> = outs.iter().map(meta).collect();
+    let mut inner = Inner { edges: edges(ins, &metas[0]), outs: metas, ..Inner::default() };
+    if !attrs.is_empty() {
+        inner.attrs = Some(Box::new(attrs.clone()));
+    }
+    for save in op.saves {
+        if save.when.is_some_and(|i| inner.edges.get(i as usize).is_none_or(|e| e.from.is_none())) {
+            continue;
+        }
+        match save.what {
+            Saved::X(i) => match &ins[i as usize] {
+                In::Array(a) => inner.kept.push(Kept::array(save.what, keep(a), site)),
+                In::Scalar(s) => inner.kept.push(Kept { what: save.what, value: KeptValue::Scalar(*s) }),
+                In::Absent => {}
+            },
+            Saved::Y(i) => {
+                if let Some(a) = outs.get(i as usize) {
+                    inner.kept.push(Kept::array(save.what, a.detached(), site));
+                }
+            }
+        }
+    }
+    attach(NodeRef::new(Kind::Op(op), site, inner), outs);
+}
+
+/// An input as the tape keeps it: memory that another library may change is copied.
+fn keep(a: &NDArray) -> NDArray {
+    if a.storage().shared()
+        && let Ok(copy) = crate::invoke::contiguous_copy(a)
+    {
+        return copy;
+    }
+    a.detached()
+}
+
+fn attach(node: NodeRef, outs: &[NDArray]) {
+    for (i, o) in outs.iter().enumerate() {
+        if o.dtype().is_float() {
+            o.node.set(Some(node.clone()), i as u32);
+        }
+    }
+}
+
+/// Records a function whose gradient is written outside the table.
+pub fn record_custom(custom: Arc<dyn Custom>, ins: &[NDArray], outs: &[NDArray]) {
+    let ins: SmallVec<[In<'_>; 4]> = ins.iter().map(In::Array).collect();
+    if outs.is_empty() || !leads_to_variable(&ins) {
+        return;
+    }
+    let metas: SmallVec<[Meta; 1]> = outs.iter().map(meta).collect();
+    let inner = Inner { edges: edges(&ins, &metas[0]), outs: metas, ..Inner::default() };
+    attach(NodeRef::new(Kind::Custom(custom), Site::here(), inner), outs);
+}
+
+/// Bytes that the nodes behind `a` keep for their gradients, each storage counted once.
+pub fn kept_bytes(a: &NDArray) -> usize {
+    let mut seen = std::collections::HashSet::new();
+    let mut bytes = 0;
+    let mut stack: Vec<NodeRef> = a.node.get().map(|(n, _)| n).into_iter().collect();
+    let mut nodes = std::collections::HashSet::new();
+    while let Some(node) = stack.pop() {
+        if !nodes.insert(std::ptr::from_ref(&*node) as usize) {
+            continue;
+        }
+        let inner = node.lock();
+        for k in &inner.kept {
+            if let KeptValue::Array(a, _) = &k.value
+                && seen.insert(a.storage().id())
+            {
+                bytes += a.storage().bytes();
+            }
+        }
+        stack.extend(inner.edges.iter().filter_map(|e| e.from.clone()));
+    }
+    bytes
+}
+
+/// An unknown shape where a rule asks for an input that is a plain number.
+pub(crate) const NUMBER: Meta = Meta { shape: Dims::EMPTY, dtype: gluonish_base::DType::F32 };

@@ -1,0 +1,223 @@
+//! Writing into arrays that exist: `out=`, in-place operators, slice assignment, updates of state.
+use crate::array::NDArray;
+use crate::invoke::{In, call_kernel, context, contiguous_copy, explain, invoke};
+use crate::launch::{Launch, Operands, inline_ns, write_inline};
+use crate::tape;
+use gluonish_base::tls::tls;
+use gluonish_base::{Cause, DType, Dims, Error, Result, Site};
+use gluonish_engine::{TapeMark, Var, Write};
+use gluonish_kernels::{Attrs, Mode};
+use gluonish_ops::rows::Slice;
+use gluonish_ops::{Body, Call, Meta, Metas, Op, rows};
+use smallvec::SmallVec;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// `dst[...] = op(...)`: the result must have the shape of `dst` and a type that it can hold.
+pub fn invoke_into(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, dst: &NDArray) -> Result {
+    let device = crate::invoke::device_of(op, ins)?;
+    if ins.iter().any(|i| i.array().is_some()) && device != dst.device() {
+        let text = format!("the inputs are on {} and the output is on {}", device.name(), dst.device().name());
+        return Err(Error::new(Cause::Device(text)).in_op(op.name));
+    }
+    if matches!(op.body, Body::View(_) | Body::Compose(_) | Body::Dynamic { .. }) || op.count_outputs(attrs, ins.len()) != 1 {
+        return through_copy(op, ins, attrs, dst);
+    }
+    let meta = inferred(op, ins, attrs)?;
+    if meta.shape != *dst.shape() {
+        let text = format!("the result of shape {} does not fit the output of shape {}", meta.shape, dst.shape());
+        return Err(Error::new(Cause::Shape(text)).in_op(op.name));
+    }
+    check_cast(op, meta.dtype, dst.dtype())?;
+    let clash = |a: &NDArray| a.overlaps(dst) && !(op.flags.in_place && a.same_layout(dst));
+    if meta.dtype != dst.dtype() || ins.iter().filter_map(In::array).any(clash) {
+        return through_copy(op, ins, attrs, dst);
+    }
+    write(op, ins, attrs, dst)
+}
+
+fn inferred(op: &'static Op, ins: &[In<'_>], attrs: &Attrs) -> Result<Meta> {
+    let views: SmallVec<[_; 4]> = ins
+        .iter()
+        .map(|i| crate::invoke::view_of(i, std::ptr::null(), if let In::Scalar(s) = i { s.dtype() } else { DType::F32 }))
+        .collect();
+    let mut metas = Metas::new();
+    (op.infer)(&Call { ins: &views, attrs, training: tls().training.get() }, &mut metas).map_err(|e| explain(e, op, ins))?;
+    Ok(metas[0])
+}
+
+/// NumPy's rule for results in place: a float may become narrower, but not an integer.
+fn check_cast(op: &'static Op, from: DType, to: DType) -> Result {
+    if from.family() <= to.family() {
+        return Ok(());
+    }
+    let text = format!("the result is {from} and the output is {to}: it would lose its fraction; use astype() for a new array");
+    Err(Error::new(Cause::DType(text)).in_op(op.name))
+}
+
+/// The result goes to an array of its own first.
+#[cold]
+fn through_copy(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, dst: &NDArray) -> Result {
+    let outs = invoke(op, ins, attrs)?;
+    let [out] = &outs[..] else {
+        let text = format!("it has {} outputs; out= takes one", outs.len());
+        return Err(Error::new(Cause::Argument(text)).in_op(op.name));
+    };
+    if out.shape() != dst.shape() {
+        let text = format!("the result of shape {} does not fit the output of shape {}", out.shape(), dst.shape());
+        return Err(Error::new(Cause::Shape(text)).in_op(op.name));
+    }
+    check_cast(op, out.dtype(), dst.dtype())?;
+    copy_into(dst, In::Array(out))
+}
+
+/// Copies values, repeated and cast as needed, over all of `dst`.
+pub fn copy_into(dst: &NDArray, value: In<'_>) -> Result {
+    if let In::Array(a) = value {
+        if a.shape().broadcast(dst.shape()) != Some(*dst.shape()) {
+            return Err(Error::new(Cause::Broadcast { lhs: *a.shape(), rhs: *dst.shape() }).in_op("assignment"));
+        }
+        if a.device() != dst.device() && !(a.device().is_cpu() && dst.device().is_cpu()) {
+            let text = format!("cannot copy from {} to {} here", a.device().name(), dst.device().name());
+            return Err(Error::new(Cause::Device(text)).in_op("assignment"));
+        }
+        if a.overlaps(dst) && !a.same_layout(dst) {
+            return write(&rows::COPY, &[In::Array(&contiguous_copy(a)?)], &Attrs::new(), dst);
+        }
+    }
+    write(&rows::COPY, &[value], &Attrs::new(), dst)
+}
+
+/// `a[slice] = value`. While recording this makes a new version of `a` with the right gradient for both.
+pub fn assign(a: &NDArray, slice: &Slice, value: In<'_>) -> Result {
+    let layout = slice.layout(a.strides());
+    let part = a.view_as(&layout.shape, &layout.strides, layout.offset);
+    let recorded = tls().recording.get() && (a.is_tracked() || value.array().is_some_and(|v| v.is_tracked()));
+    if !recorded {
+        return copy_into(&part, value);
+    }
+    let attrs = Attrs::of(&slice.attrs());
+    if let In::Array(v) = value
+        && v.same_layout(&part)
+        && v.stamp() == a.storage().version()
+    {
+        // `a[s] += ...`: the values are there already, written through the view; `a` takes over its history.
+        let old = a.detached();
+        if let Some((node, output)) = a.node.get() {
+            old.node.set(Some(node), output);
+        }
+        tape::record(&rows::SLICE_ASSIGN, &[In::Array(&old), value], &attrs, std::slice::from_ref(a));
+        a.restamp();
+        return Ok(());
+    }
+    let fitted;
+    let value = match value {
+        In::Array(v) if v.shape() != part.shape() || v.dtype() != a.dtype() => {
+            fitted = fit(v, part.shape(), a.dtype())?;
+            In::Array(&fitted)
+        }
+        v => v,
+    };
+    write(&rows::SLICE_ASSIGN, &[In::Array(a), value], &attrs, a)
+}
+
+/// The value of an assignment in the shape and type of its target, recorded.
+fn fit(v: &NDArray, shape: &Dims, dtype: DType) -> Result<NDArray> {
+    use gluonish_kernels::AttrVal;
+    let mut v = v.clone();
+    if v.shape() != shape {
+        if v.shape().broadcast(shape) != Some(*shape) {
+            return Err(Error::new(Cause::Broadcast { lhs: *v.shape(), rhs: *shape }).in_op("assignment"));
+        }
+        v = invoke(&rows::BROADCAST_TO, &[In::Array(&v)], &Attrs::of(&[AttrVal::Ints(*shape)]))?.remove(0);
+    }
+    if v.dtype() != dtype {
+        v = invoke(&rows::CAST, &[In::Array(&v)], &Attrs::of(&[AttrVal::DType(dtype)]))?.remove(0);
+    }
+    Ok(v)
+}
+
+/// Refuses a write that would make a recorded gradient wrong, before anything changes.
+fn check_write(op: &'static Op, dst: &NDArray) -> Result {
+    if !dst.is_injective() {
+        let text = "the output repeats its elements (it is a broadcast view); copy it first";
+        return Err(Error::new(Cause::Value(text.into())).in_op(op.name));
+    }
+    if !tls().recording.get() {
+        return Ok(());
+    }
+    let wrong = |text: &str| Error::new(Cause::Gradient(text.into())).in_op(op.name).at(Site::here());
+    if tape::is_leaf(dst) {
+        return Err(wrong("a variable (attach_grad) cannot be written in place while recording; use autograd.pause() for updates"));
+    }
+    let tape = &dst.storage().tape;
+    if tape.saved.load(Relaxed) > 0 {
+        let text = "this array was saved for a gradient, which a write in place would make wrong; write to a new array, or copy() it first";
+        return Err(wrong(text).and_at("saved", TapeMark::unpack(tape.saved_site.load(Relaxed))));
+    }
+    tape::check_fresh(dst).map_err(|e| e.in_op(op.name))
+}
+
+/// Runs a kernel over `dst`, which may be one of the inputs, element for element.
+fn write(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, dst: &NDArray) -> Result {
+    check_write(op, dst)?;
+    let recorded = tls().recording.get() && (dst.is_tracked() || tape::leads_to_variable(ins));
+    let before = if recorded { Some(history(op, ins, dst)?) } else { None };
+    run_over(op, ins, attrs, dst)?;
+    if let Some(before) = before {
+        let ins: SmallVec<[In<'_>; 3]> = before.iter().zip(ins).map(|(b, i)| b.as_ref().map_or(*i, In::Array)).collect();
+        let tape = &dst.storage().tape;
+        tape.recorded.store(dst.storage().version(), Relaxed);
+        tape.recorded_site.store(TapeMark::pack(Site::here()), Relaxed);
+        dst.restamp();
+        tape::record(op, &ins, attrs, std::slice::from_ref(dst));
+    }
+    Ok(())
+}
+
+/// The inputs as they were before the write: those that share memory with `dst` keep their place in the graph, and their
+/// values too where the gradient will read them.
+fn history(op: &'static Op, ins: &[In<'_>], dst: &NDArray) -> Result<SmallVec<[Option<NDArray>; 3]>> {
+    use gluonish_ops::def::Saved;
+    ins.iter()
+        .enumerate()
+        .map(|(i, x)| {
+            let Some(a) = x.array().filter(|a| a.overlaps(dst)) else { return Ok(None) };
+            let read_later = op.saves.iter().any(|s| s.what == Saved::X(i as u8));
+            let old = if read_later { contiguous_copy(a)? } else { a.detached() };
+            if let Some((node, output)) = a.node.get() {
+                old.node.set(Some(node), output);
+            }
+            Ok(Some(old))
+        })
+        .collect()
+}
+
+fn run_over(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, dst: &NDArray) -> Result {
+    let views: SmallVec<[_; 4]> = ins.iter().map(|i| crate::invoke::view_of(i, std::ptr::null(), dst.dtype())).collect();
+    let meta = Meta { shape: *dst.shape(), dtype: dst.dtype() };
+    let cost = op.cost_ns(&Call { ins: &views, attrs, training: false }, &[meta]);
+    let cx = context(op, dst.device());
+    let v = dst.storage();
+    let is_shared = |i: &In<'_>| i.array().is_some_and(|a| a.storage().shared());
+    if cost <= inline_ns() && !v.shared() && !ins.iter().any(is_shared) {
+        // What lies in the storage that is written is covered by holding it as the writer.
+        let others: SmallVec<[In<'_>; 3]> = ins.iter().copied().filter(|i| i.array().is_some_and(|a| !a.storage().same(v))).collect();
+        if let Some(_held) = Operands::take(&others)
+            && let Some(done) = write_inline(dst, Mode::Write, |out| call_kernel(op, &cx, ins, out, attrs))
+        {
+            return done.map_err(|e| explain(e, op, ins));
+        }
+    }
+    let whole = dst.is_contiguous() && dst.nbytes() == v.bytes();
+    let reads_itself = ins.iter().any(|i| i.array().is_some_and(|a| a.storage().same(v)));
+    let kind = if whole && !reads_itself { Write::Overwrite } else { Write::Update };
+    let writes: [(&Var, Write); 1] = [(v, kind)];
+    let launch = Launch { op, cx, cost, device: dst.device(), site: Site::here() };
+    launch.push(ins, std::slice::from_ref(dst), attrs, Mode::Write, &writes)
+}
+
+/// The update of an op's state: outside the graph of gradients, and only its own fault if it fails.
+pub(crate) fn commit(state: &NDArray, value: &NDArray) {
+    // Shapes and types were inferred together, so the only error is the value's own, which its readers will see.
+    let _ = run_over(&rows::COPY, &[In::Array(value)], &Attrs::new(), state);
+}
