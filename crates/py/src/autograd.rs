@@ -1,0 +1,251 @@
+//! Recording and gradients.
+use crate::error::{argument, from_py, to_py};
+use crate::native::{Arg, get, own};
+use gluonish_base::tls::tls;
+use gluonish_base::{Cause, Error, Result};
+use gluonish_graph::{self as graph, Backward, Custom, GradReq, NDArray};
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+use std::sync::Arc;
+
+#[pyfunction]
+fn set_recording(on: bool) -> bool {
+    tls().recording.replace(on)
+}
+#[pyfunction]
+fn is_recording() -> bool {
+    tls().recording.get()
+}
+#[pyfunction]
+fn set_training(on: bool) -> bool {
+    tls().training.replace(on)
+}
+#[pyfunction]
+fn is_training() -> bool {
+    tls().training.get()
+}
+
+fn request(req: &str) -> PyResult<GradReq> {
+    match req {
+        "write" => Ok(GradReq::Write),
+        "add" => Ok(GradReq::Add),
+        "null" => Ok(GradReq::Null),
+        _ => Err(argument("attach_grad", format!("grad_req='{req}' is not valid: expected 'write', 'add' or 'null'"))),
+    }
+}
+
+#[pyfunction]
+fn attach_grad(x: Arg<'_>, req: &str) -> PyResult<()> {
+    graph::attach_grad(&x, request(req)?).map_err(to_py)
+}
+#[pyfunction]
+fn mark_variable(x: Arg<'_>, grad: Arg<'_>, req: &str) -> PyResult<()> {
+    graph::mark_variable(&x, (*grad).clone(), request(req)?).map_err(to_py)
+}
+#[pyfunction]
+fn grad_req(x: Arg<'_>) -> &'static str {
+    match graph::grad_of(&x) {
+        Some((_, GradReq::Write)) => "write",
+        Some((_, GradReq::Add)) => "add",
+        _ => "null",
+    }
+}
+#[pyfunction]
+fn detach(py: Python<'_>, x: Arg<'_>) -> PyResult<Py<PyAny>> {
+    own(py, graph::detach(&x))
+}
+#[pyfunction]
+fn is_tracked(x: Arg<'_>) -> bool {
+    x.is_tracked()
+}
+#[pyfunction]
+fn is_leaf(x: Arg<'_>) -> bool {
+    graph::is_leaf(&x)
+}
+#[pyfunction]
+fn kept_bytes(x: Arg<'_>) -> usize {
+    graph::kept_bytes(&x)
+}
+
+fn arrays(list: &[Arg<'_>]) -> Vec<NDArray> {
+    list.iter().map(|a| (**a).clone()).collect()
+}
+fn optional(list: &[Option<Arg<'_>>]) -> Vec<Option<NDArray>> {
+    list.iter().map(|a| a.as_ref().map(|a| (**a).clone())).collect()
+}
+
+#[pyfunction]
+fn backward(
+    heads: Vec<Arg<'_>>,
+    head_grads: Vec<Option<Arg<'_>>>,
+    retain_graph: bool,
+    create_graph: bool,
+    train_mode: bool,
+    detect_anomaly: bool,
+) -> PyResult<()> {
+    let how = Backward { retain_graph, create_graph, train_mode, detect_anomaly };
+    graph::backward(&arrays(&heads), &optional(&head_grads), how).map_err(to_py)
+}
+
+#[pyfunction]
+#[allow(clippy::too_many_arguments)]
+fn gradients(
+    py: Python<'_>,
+    heads: Vec<Arg<'_>>,
+    variables: Vec<Arg<'_>>,
+    head_grads: Vec<Option<Arg<'_>>>,
+    retain_graph: bool,
+    create_graph: bool,
+    train_mode: bool,
+    detect_anomaly: bool,
+) -> PyResult<Vec<Py<PyAny>>> {
+    let how = Backward { retain_graph, create_graph, train_mode, detect_anomaly };
+    let grads = graph::gradients(&arrays(&heads), &arrays(&variables), &optional(&head_grads), how).map_err(to_py)?;
+    grads.into_iter().map(|g| own(py, g)).collect()
+}
+
+/// `autograd.Function`: the gradient is a Python callable.
+struct Function {
+    name: &'static str,
+    call: Py<PyAny>,
+}
+
+impl Custom for Function {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+    fn backward(&self, dys: &[NDArray]) -> Result<Vec<Option<NDArray>>> {
+        Python::attach(|py| {
+            let run = || -> PyResult<Vec<Option<NDArray>>> {
+                let list = PyList::empty(py);
+                for dy in dys {
+                    list.append(own(py, dy.clone())?)?;
+                }
+                let out: Vec<Option<Arg<'_>>> = self.call.call1(py, (list,))?.bind(py).extract()?;
+                Ok(optional(&out))
+            };
+            run().map_err(|e| self.raised(py, e))
+        })
+    }
+}
+
+impl Function {
+    fn raised(&self, py: Python<'_>, e: PyErr) -> Error {
+        from_py(py, &e).in_op(self.name)
+    }
+}
+
+/// Names of functions live as long as the process, so that errors can hold them.
+pub(crate) fn intern(name: String) -> &'static str {
+    use std::collections::HashSet;
+    use std::sync::{Mutex, OnceLock, PoisonError};
+    static NAMES: OnceLock<Mutex<HashSet<&'static str>>> = OnceLock::new();
+    let mut names = NAMES.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
+    match names.get(name.as_str()) {
+        Some(n) => n,
+        None => {
+            let kept: &'static str = Box::leak(name.into_boxed_str());
+            names.insert(kept);
+            kept
+        }
+    }
+}
+
+#[pyfunction]
+fn record_function(name: String, backward: Py<PyAny>, inputs: Vec<Arg<'_>>, outputs: Vec<Arg<'_>>) {
+    let custom = Arc::new(Function { name: intern(name), call: backward });
+    graph::record_custom(custom, &arrays(&inputs), &arrays(&outputs));
+}
+
+#[pyfunction]
+fn add_hook(x: Arg<'_>, hook: Py<PyAny>) -> PyResult<u64> {
+    let call = move |dy: &NDArray| -> Result<Option<NDArray>> {
+        Python::attach(|py| {
+            let run = || -> PyResult<Option<NDArray>> {
+                let out = hook.call1(py, (own(py, dy.clone())?,))?;
+                if out.is_none(py) {
+                    return Ok(None);
+                }
+                // SAFETY: a live object of an attached thread.
+                match unsafe { get(out.as_ptr()) } {
+                    Some(a) => Ok(Some(a.clone())),
+                    None => Err(argument("gradient hook", "a hook returns an array or None".into())),
+                }
+            };
+            run().map_err(|e| from_py(py, &e).in_op("gradient hook"))
+        })
+    };
+    graph::add_hook(&x, Arc::new(call)).map_err(to_py)
+}
+#[pyfunction]
+fn remove_hook(x: Arg<'_>, id: u64) {
+    graph::remove_hook(&x, id);
+}
+
+/// Queues a Python function that fills new arrays from others, on the engine's lane for callbacks.
+#[pyfunction]
+fn callback(py: Python<'_>, name: String, function: Py<PyAny>, inputs: Vec<Arg<'_>>, outputs: Vec<(Bound<'_, PyAny>, Bound<'_, PyAny>)>) -> PyResult<Vec<Py<PyAny>>> {
+    let name = intern(name);
+    let ins = arrays(&inputs);
+    let device = ins.first().map_or_else(graph::current_device, |a| a.device());
+    let mut outs = Vec::new();
+    for (shape, dtype) in &outputs {
+        let (Some(shape), Some(dtype)) = (crate::native::ints_of(shape), crate::native::dtype_of(dtype)) else {
+            return Err(argument(name, format!("({shape}, {dtype}) is not a shape and a dtype")));
+        };
+        outs.push(NDArray::empty(device, dtype, &shape).map_err(to_py)?);
+    }
+    // The function sees the memory under storages of its own: the engine holds those that are handed out.
+    let inside: Vec<NDArray> = ins.iter().chain(&outs).map(inner_view).collect();
+    let split = ins.len();
+    graph::call_back(name, &ins, &outs, move || {
+        Python::attach(|py| {
+            let run = || -> PyResult<()> {
+                let (a, b) = (PyList::empty(py), PyList::empty(py));
+                for (i, x) in inside.iter().enumerate() {
+                    if i < split { &a } else { &b }.append(own(py, x.clone())?)?;
+                }
+                function.call1(py, (a, b)).map(|_| ())
+            };
+            let result = run().map_err(|e| from_py(py, &e).in_op(name));
+            for x in &inside {
+                graph::wait(x)?;
+            }
+            result
+        })
+    })
+    .map_err(to_py)?;
+    outs.into_iter().map(|o| own(py, o)).collect()
+}
+
+/// The same memory under a storage of its own, for code that runs while the engine holds the array.
+fn inner_view(a: &NDArray) -> NDArray {
+    let bytes = a.storage().bytes();
+    NDArray::over(gluonish_engine::Var::carve(a.storage(), 0, bytes), a.dtype(), a.shape(), a.strides(), a.offset())
+}
+
+/// An error of the binding itself.
+#[cold]
+pub(crate) fn failed(text: &str) -> PyErr {
+    to_py(Error::new(Cause::Failed(text.into())))
+}
+
+pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add_function(wrap_pyfunction!(set_recording, m)?)?;
+    m.add_function(wrap_pyfunction!(is_recording, m)?)?;
+    m.add_function(wrap_pyfunction!(set_training, m)?)?;
+    m.add_function(wrap_pyfunction!(is_training, m)?)?;
+    m.add_function(wrap_pyfunction!(attach_grad, m)?)?;
+    m.add_function(wrap_pyfunction!(mark_variable, m)?)?;
+    m.add_function(wrap_pyfunction!(grad_req, m)?)?;
+    m.add_function(wrap_pyfunction!(detach, m)?)?;
+    m.add_function(wrap_pyfunction!(is_tracked, m)?)?;
+    m.add_function(wrap_pyfunction!(is_leaf, m)?)?;
+    m.add_function(wrap_pyfunction!(kept_bytes, m)?)?;
+    m.add_function(wrap_pyfunction!(backward, m)?)?;
+    m.add_function(wrap_pyfunction!(gradients, m)?)?;
+    m.add_function(wrap_pyfunction!(record_function, m)?)?;
+    m.add_function(wrap_pyfunction!(add_hook, m)?)?;
+    m.add_function(wrap_pyfunction!(remove_hook, m)?)?;
+    m.add_function(wrap_pyfunction!(callback, m)?)
+}

@@ -1,0 +1,149 @@
+//! Between arrays and NumPy: copies, through the buffer protocol.
+use crate::error::to_py;
+use crate::native::{dtype_object, dtype_of};
+use gluonish_base::{Cause, DType, Dims, Error, Scalar};
+use gluonish_engine::Device;
+use gluonish_graph::{In, NDArray, copy_into, current_device, invoke, wait};
+use gluonish_kernels::{AttrVal, Attrs};
+use gluonish_ops::rows::{CAST, COPY};
+use pyo3::exceptions::PyBufferError;
+use pyo3::ffi;
+use pyo3::prelude::*;
+
+/// A C-contiguous view of an object's memory, released when dropped.
+struct Buffer(Box<ffi::Py_buffer>);
+
+impl Buffer {
+    fn new(o: &Bound<'_, PyAny>, writable: bool) -> PyResult<Buffer> {
+        let mut b = Box::new(ffi::Py_buffer::new());
+        let flags = ffi::PyBUF_C_CONTIGUOUS | if writable { ffi::PyBUF_WRITABLE } else { 0 };
+        // SAFETY: a live object of an attached thread; the structure is released in `drop`.
+        if unsafe { ffi::PyObject_GetBuffer(o.as_ptr(), &mut *b, flags) } != 0 {
+            return Err(PyErr::take(o.py()).unwrap_or_else(|| PyBufferError::new_err("the object has no buffer")));
+        }
+        Ok(Buffer(b))
+    }
+    fn bytes(&self) -> usize {
+        self.0.len as usize
+    }
+    fn ptr(&self) -> *mut u8 {
+        self.0.buf.cast()
+    }
+}
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        // SAFETY: got from `PyObject_GetBuffer`, released once; whoever holds a buffer is attached.
+        unsafe { ffi::PyBuffer_Release(&mut *self.0) };
+    }
+}
+
+/// A new array with the bytes of a C-contiguous buffer.
+pub(crate) fn from_buffer(o: &Bound<'_, PyAny>, dtype: DType, shape: &Dims, device: Device) -> PyResult<NDArray> {
+    let buffer = Buffer::new(o, false)?;
+    let bytes: &[u8] = match buffer.bytes() {
+        0 => &[],
+        // SAFETY: the buffer holds that many bytes, which stay while it is held; nobody writes them under the lock we hold.
+        n => unsafe { std::slice::from_raw_parts(buffer.ptr(), n) },
+    };
+    NDArray::from_bytes(device, dtype, shape, bytes).map_err(to_py)
+}
+
+/// Anything that NumPy can make an array of, as a new array of the same type.
+pub(crate) fn from_array_like(o: &Bound<'_, PyAny>) -> PyResult<NDArray> {
+    let numpy = o.py().import("numpy")?;
+    let array = numpy.call_method1("ascontiguousarray", (o,))?;
+    // NumPy makes arrays without axes one-dimensional here; the shape is taken from the original.
+    let shape: Vec<isize> = numpy.call_method1("shape", (o,))?.extract()?;
+    let Some(dtype) = dtype_of(&array.getattr("dtype")?) else {
+        let text = format!("a NumPy array of {} cannot become an array", array.getattr("dtype")?);
+        return Err(to_py(Error::new(Cause::DType(text)).in_op("array")));
+    };
+    let shape = dims(&shape)?;
+    from_buffer(&array, dtype, &shape, current_device())
+}
+
+fn dims(shape: &[isize]) -> PyResult<Dims> {
+    Dims::new(shape).ok_or_else(|| {
+        let text = format!("{} dimensions are more than the {} that an array can have", shape.len(), gluonish_base::MAX_DIMS);
+        to_py(Error::new(Cause::Shape(text)).in_op("array"))
+    })
+}
+
+/// A list or tuple of numbers, for an assignment to `like`.
+pub(crate) fn from_sequence(o: &Bound<'_, PyAny>, like: &NDArray) -> PyResult<NDArray> {
+    let numpy = o.py().import("numpy")?;
+    let array = numpy.call_method1("asarray", (o,))?;
+    if dtype_of(&array.getattr("dtype")?).is_none() {
+        let kind = o.get_type().name()?.to_string();
+        let text = format!("a {kind} cannot be assigned to elements of {}", like.dtype());
+        return Err(to_py(Error::new(Cause::Argument(text)).in_op("assignment")));
+    }
+    from_array_like(&array)
+}
+
+/// NumPy's own scalar types, as numbers.
+pub(crate) fn numpy_scalar(o: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
+    let numpy = o.py().import("numpy")?;
+    if !o.is_instance(&numpy.getattr("generic")?)? {
+        return Ok(None);
+    }
+    let v = o.call_method0("item")?;
+    if let Ok(b) = v.cast::<pyo3::types::PyBool>() {
+        return Ok(Some(Scalar::Bool(b.is_true())));
+    }
+    if v.is_instance_of::<pyo3::types::PyInt>() {
+        return Ok(Some(Scalar::Int(v.extract()?)));
+    }
+    if v.is_instance_of::<pyo3::types::PyFloat>() {
+        return Ok(Some(Scalar::Float(v.extract()?)));
+    }
+    let text = format!("a NumPy scalar of {} is not a number here", o.getattr("dtype")?);
+    Err(to_py(Error::new(Cause::DType(text)).in_op("array")))
+}
+
+/// Waits, and copies the values into a new NumPy array; bfloat16 becomes float32.
+pub(crate) fn to_numpy(py: Python<'_>, a: &NDArray) -> PyResult<Py<PyAny>> {
+    let a = plain(a)?;
+    let shape: Vec<isize> = a.shape().to_vec();
+    let shape = pyo3::types::PyTuple::new(py, shape)?;
+    let out = py.import("numpy")?.call_method1("empty", (shape, dtype_object(py, a.dtype())))?;
+    if a.size() > 0 {
+        let buffer = Buffer::new(&out, true)?;
+        let n = a.nbytes().min(buffer.bytes());
+        // SAFETY: `plain` gave a ready, contiguous array; while it is held as a reader nobody writes it. The target is a
+        // new NumPy array of the same size that nobody else knows.
+        unsafe { std::ptr::copy_nonoverlapping(a.data(), buffer.ptr(), n) };
+        a.storage().end_read();
+    }
+    Ok(out.unbind())
+}
+
+/// The array as contiguous, ready memory of a type that NumPy has, held as a reader (unless it is empty).
+fn plain(a: &NDArray) -> PyResult<NDArray> {
+    let run = |op, attrs: &[AttrVal], a: &NDArray| invoke(op, &[In::Array(a)], &Attrs::of(attrs)).map(|mut o| o.remove(0));
+    let mut a = gluonish_graph::detach(a);
+    if a.dtype() == DType::BF16 {
+        a = run(&CAST, &[AttrVal::DType(DType::F32)], &a).map_err(to_py)?;
+    } else if !a.is_contiguous() {
+        a = run(&COPY, &[], &a).map_err(to_py)?;
+    }
+    loop {
+        wait(&a).map_err(to_py)?;
+        // Another thread may have queued a write since: wait for that too.
+        if a.size() == 0 || a.storage().try_read() {
+            return Ok(a);
+        }
+    }
+}
+
+/// The only element, as a Python number.
+pub(crate) fn item(py: Python<'_>, a: &NDArray) -> PyResult<Py<PyAny>> {
+    to_numpy(py, a)?.call_method0(py, "item")
+}
+
+/// A copy on another device.
+pub(crate) fn to_device(a: &NDArray, device: Device) -> PyResult<NDArray> {
+    let out = NDArray::deferred(device, a.dtype(), a.shape()).map_err(to_py)?;
+    copy_into(&out, In::Array(a)).map_err(to_py)?;
+    Ok(out)
+}

@@ -1,0 +1,89 @@
+//! The only place where errors of the core become Python exceptions.
+use gluonish_base::{Cause, Error};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyTuple, PyType};
+
+/// Name, the built-in exceptions that users of it expect, and its documentation.
+const CLASSES: &[(&str, &[&str], &str)] = &[
+    ("ShapeError", &["ValueError"], "Shapes that do not fit together."),
+    ("DTypeError", &["TypeError"], "Element types that do not fit an operation."),
+    ("IndexOutOfRange", &["IndexError"], "An index or an axis that does not exist."),
+    ("OutOfMemory", &["MemoryError"], "More memory than the limit allows."),
+    ("DeviceError", &[], "Arrays on different devices, or a device that is not there."),
+    ("GradientError", &[], "A gradient that cannot be computed, or would be wrong."),
+    ("ArgumentError", &["TypeError", "ValueError"], "A call that does not fit an operation's signature."),
+    ("UnsupportedError", &["NotImplementedError"], "Something that is not built."),
+];
+
+struct Classes {
+    base: Py<PyType>,
+    derived: Vec<Py<PyType>>,
+}
+static CLASS: PyOnceLock<Classes> = PyOnceLock::new();
+
+pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = m.py();
+    let builtins = py.import("builtins")?;
+    let make = |name: &str, bases: Vec<Bound<'_, PyAny>>, doc: &str| -> PyResult<Py<PyType>> {
+        let body = PyDict::new(py);
+        body.set_item("__module__", "gluonish.errors")?;
+        body.set_item("__doc__", doc)?;
+        let class = py.get_type::<PyType>().call1((name, PyTuple::new(py, bases)?, body))?;
+        m.add(name, &class)?;
+        Ok(class.cast_into::<PyType>()?.unbind())
+    };
+    let base = make("MXNetError", vec![builtins.getattr("RuntimeError")?], "Base of all errors of gluonish.")?;
+    let mut derived = Vec::new();
+    for (name, bases, doc) in CLASSES {
+        let mut all = vec![base.bind(py).clone().into_any()];
+        for b in *bases {
+            all.push(builtins.getattr(*b)?);
+        }
+        derived.push(make(name, all, doc)?);
+    }
+    let _ = CLASS.set(py, Classes { base, derived });
+    Ok(())
+}
+
+/// Which class an error belongs to; an interrupt stays what Python calls it.
+fn class(cause: &Cause) -> Option<&'static str> {
+    Some(match cause {
+        Cause::Broadcast { .. } | Cause::Shape(_) => "ShapeError",
+        Cause::DType(_) => "DTypeError",
+        Cause::Index { .. } | Cause::Axis { .. } | Cause::TooManyIndices { .. } => "IndexOutOfRange",
+        Cause::Attribute { .. } | Cause::Argument(_) | Cause::Value(_) => "ArgumentError",
+        Cause::OutOfMemory { .. } => "OutOfMemory",
+        Cause::Device(_) => "DeviceError",
+        Cause::Gradient(_) => "GradientError",
+        Cause::Unsupported(_) => "UnsupportedError",
+        Cause::Failed(_) | Cause::Panicked(_) | Cause::Interrupted => return None,
+    })
+}
+
+#[cold]
+pub(crate) fn to_py(e: Error) -> PyErr {
+    Python::attach(|py| {
+        if *e.cause() == Cause::Interrupted {
+            return PyErr::take(py).unwrap_or_else(|| PyKeyboardInterrupt::new_err(()));
+        }
+        let Some(classes) = CLASS.get(py) else { return PyRuntimeError::new_err(e.to_string()) };
+        let at = class(e.cause()).and_then(|name| CLASSES.iter().position(|(n, ..)| *n == name));
+        let kind = at.map_or(&classes.base, |i| &classes.derived[i]);
+        PyErr::from_type(kind.bind(py).clone(), e.to_string())
+    })
+}
+
+/// An error of Python code that ran inside an operation, as an error of that operation.
+#[cold]
+pub(crate) fn from_py(py: Python<'_>, e: &PyErr) -> Error {
+    let kind = e.get_type(py).name().map_or_else(|_| "error".to_string(), |n| n.to_string());
+    Cause::Failed(format!("the Python function raised {kind}: {}", e.value(py))).into()
+}
+
+/// `ArgumentError` with a text of the binding's own.
+#[cold]
+pub(crate) fn argument(op: &'static str, text: String) -> PyErr {
+    to_py(Error::new(Cause::Argument(text)).in_op(op))
+}

@@ -1,0 +1,221 @@
+//! From the arguments of a Python call to inputs and attributes.
+use super::attribute::parse;
+use super::callable::{Face, OpObject, Slot};
+use super::object::get;
+use super::operand::Operand;
+use crate::error::{argument, to_py};
+use gluonish_base::Error;
+use gluonish_graph::NDArray;
+use gluonish_kernels::{AttrVal, Attrs};
+use gluonish_ops::{InputKind, Op};
+use pyo3::ffi::*;
+use pyo3::prelude::*;
+use smallvec::SmallVec;
+
+/// What a call was given.
+pub(super) struct Given<'a> {
+    pub(super) ins: SmallVec<[Option<Operand<'a>>; 4]>,
+    pub(super) attrs: Attrs,
+    pub(super) out: Option<&'a NDArray>,
+    pub(super) out_object: *mut PyObject,
+    pub(super) device: Option<u32>,
+    /// Attributes given so far, a bit each.
+    set: u32,
+}
+
+/// # Safety
+/// `o` is a live object of an attached thread.
+#[cold]
+pub(super) unsafe fn text(o: *mut PyObject) -> String {
+    // SAFETY: by contract.
+    let object = unsafe { Bound::from_borrowed_ptr(Python::assume_attached(), o) };
+    object.repr().map_or_else(|_| "?".to_string(), |s| s.to_string())
+}
+
+impl<'a> Given<'a> {
+    pub(super) fn new(me: &OpObject) -> Given<'a> {
+        let mut given = Given {
+            ins: SmallVec::new(),
+            attrs: Attrs::new(),
+            out: None,
+            out_object: std::ptr::null_mut(),
+            device: None,
+            set: 0,
+        };
+        for a in me.op.attrs {
+            let np = (me.face == Face::Np).then_some(a.np_default).flatten();
+            given.attrs.0.push(np.unwrap_or(a.default));
+        }
+        given
+    }
+
+    /// # Safety
+    /// `o` is a live object, kept alive by the caller of the slot, and the thread is attached.
+    #[inline(always)]
+    pub(super) unsafe fn input(&mut self, op: &'static Op, i: usize, o: *mut PyObject) -> PyResult<()> {
+        // SAFETY: by contract.
+        let operand = unsafe { Operand::new(o) }?;
+        if operand.is_none() && !(o == unsafe { Py_None() } && op.inputs[i].kind == InputKind::Optional) {
+            // SAFETY: by contract.
+            return Err(unsafe { not_an_array(op, op.inputs[i].name, o) });
+        }
+        while self.ins.len() <= i {
+            self.ins.push(None);
+        }
+        if self.ins[i].is_some() {
+            return Err(argument(op.name, format!("the input '{}' is given twice", op.inputs[i].name)));
+        }
+        self.ins[i] = operand;
+        Ok(())
+    }
+
+    /// All arrays of a variadic op: separate arguments or one list.
+    ///
+    /// # Safety
+    /// As `input`.
+    pub(super) unsafe fn variadic(&mut self, op: &'static Op, o: *mut PyObject) -> PyResult<()> {
+        // SAFETY: by contract; items are borrowed from a list or tuple that is alive.
+        unsafe {
+            let n = match (PyTuple_Check(o) != 0, PyList_Check(o) != 0) {
+                (true, _) => PyTuple_Size(o),
+                (_, true) => PyList_Size(o),
+                _ => return self.one_more(op, o),
+            };
+            for i in 0..n {
+                let item = if PyTuple_Check(o) != 0 { PyTuple_GetItem(o, i) } else { PyList_GetItem(o, i) };
+                self.one_more(op, item)?;
+            }
+        }
+        Ok(())
+    }
+
+    unsafe fn one_more(&mut self, op: &'static Op, o: *mut PyObject) -> PyResult<()> {
+        // SAFETY: as `input`.
+        match unsafe { Operand::new(o) }? {
+            Some(x) => self.ins.push(Some(x)),
+            // SAFETY: as `input`.
+            None => return Err(unsafe { not_an_array(op, op.inputs[0].name, o) }),
+        }
+        Ok(())
+    }
+
+    /// # Safety
+    /// As `input`.
+    #[inline(always)]
+    pub(super) unsafe fn attr(&mut self, op: &'static Op, i: usize, o: *mut PyObject) -> PyResult<()> {
+        // SAFETY: by contract.
+        if !unsafe { parse(&op.attrs[i], o, &mut self.attrs.0[i]) } {
+            // SAFETY: by contract.
+            let given = unsafe { text(o) };
+            return Err(to_py(Error::new(op.attrs[i].bad(given)).in_op(op.name)));
+        }
+        if self.set >> i & 1 == 1 {
+            return Err(argument(op.name, format!("the attribute '{}' is given twice", op.attrs[i].name)));
+        }
+        self.set |= 1 << i;
+        Ok(())
+    }
+
+    /// # Safety
+    /// As `input`.
+    pub(super) unsafe fn keyword(&mut self, me: &OpObject, name: *mut PyObject, o: *mut PyObject) -> PyResult<()> {
+        let op = me.op;
+        // SAFETY: by contract.
+        unsafe {
+            match me.find(name) {
+                Some(Slot::Attr(i)) => self.attr(op, i as usize, o),
+                Some(Slot::Input(i)) if op.is_variadic() && i as usize == op.inputs.len() - 1 => self.variadic(op, o),
+                Some(Slot::Input(i)) => self.input(op, i as usize, o),
+                Some(Slot::Out) => self.output(op, o),
+                Some(Slot::Device) => self.device(op, o),
+                Some(Slot::Name) => Ok(()),
+                None => Err(unknown(me, name)),
+            }
+        }
+    }
+
+    unsafe fn output(&mut self, op: &'static Op, o: *mut PyObject) -> PyResult<()> {
+        // SAFETY: as `input`.
+        unsafe {
+            if o == Py_None() {
+                return Ok(());
+            }
+            self.out = get(o);
+            self.out_object = o;
+            if self.out.is_none() {
+                return Err(not_an_array(op, "out", o));
+            }
+        }
+        Ok(())
+    }
+
+    unsafe fn device(&mut self, op: &'static Op, o: *mut PyObject) -> PyResult<()> {
+        // SAFETY: as `input`.
+        let object = unsafe { Bound::from_borrowed_ptr(Python::assume_attached(), o) };
+        if object.is_none() {
+            return Ok(());
+        }
+        let index = object.getattr("_index").and_then(|i| i.extract::<u32>());
+        match index {
+            Ok(i) => self.device = Some(i),
+            // SAFETY: as `input`.
+            Err(_) => return Err(argument(op.name, format!("ctx={} is not a context such as cpu()", unsafe { text(o) }))),
+        }
+        Ok(())
+    }
+
+    /// Says what is missing.
+    #[inline(always)]
+    pub(super) fn complete(&mut self, op: &'static Op) -> PyResult<()> {
+        if !op.is_variadic() {
+            let missing = (0..op.inputs.len()).find(|i| self.ins.get(*i).is_none_or(Option::is_none) && op.inputs[*i].kind != InputKind::Optional);
+            if let Some(i) = missing {
+                return Err(argument(op.name, format!("the input '{}' is missing", op.inputs[i].name)));
+            }
+        }
+        for (i, a) in op.attrs.iter().enumerate() {
+            if self.attrs.0[i] == AttrVal::None && a.is_required() {
+                return Err(argument(op.name, format!("the attribute '{}' is missing: {}", a.name, a.kind.describe())));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cold]
+unsafe fn not_an_array(op: &'static Op, name: &str, o: *mut PyObject) -> PyErr {
+    // SAFETY: as `input`.
+    let object = unsafe { Bound::from_borrowed_ptr(Python::assume_attached(), o) };
+    let kind = object.get_type().name().map_or_else(|_| "?".to_string(), |n| n.to_string());
+    argument(op.name, format!("'{name}' must be an array or a number, got {kind}"))
+}
+
+#[cold]
+unsafe fn unknown(me: &OpObject, name: *mut PyObject) -> PyErr {
+    // SAFETY: as `input`.
+    let name = unsafe { Bound::from_borrowed_ptr(Python::assume_attached(), name) }.to_string();
+    let all: Vec<&str> = me.names().collect();
+    argument(me.op.name, format!("there is no argument '{name}'; it takes {}", all.join(", ")))
+}
+
+/// Attributes from a dictionary, for `invoke` by name.
+pub(crate) fn attrs_from_dict(op: &'static Op, given: &Bound<'_, pyo3::types::PyDict>) -> PyResult<Attrs> {
+    let mut attrs = Attrs::of(&op.attrs.iter().map(|a| a.default).collect::<Vec<_>>());
+    for (name, value) in given.iter() {
+        let name = name.extract::<String>()?;
+        let Some(i) = op.attrs.iter().position(|a| a.name == name) else {
+            let all: Vec<_> = op.attrs.iter().map(|a| a.name).collect();
+            return Err(argument(op.name, format!("there is no attribute '{name}'; it takes {}", all.join(", "))));
+        };
+        // SAFETY: a live object of an attached thread.
+        if !unsafe { parse(&op.attrs[i], value.as_ptr(), &mut attrs.0[i]) } {
+            return Err(to_py(Error::new(op.attrs[i].bad(value.repr()?.to_string())).in_op(op.name)));
+        }
+    }
+    for (i, a) in op.attrs.iter().enumerate() {
+        if attrs.0[i] == AttrVal::None && a.is_required() {
+            return Err(argument(op.name, format!("the attribute '{}' is missing: {}", a.name, a.kind.describe())));
+        }
+    }
+    Ok(attrs)
+}

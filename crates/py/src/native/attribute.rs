@@ -1,0 +1,137 @@
+//! From Python objects to attribute values.
+use super::object::get;
+use gluonish_base::{DType, Dims};
+use gluonish_kernels::AttrVal;
+use gluonish_ops::{Attr, Kind};
+use pyo3::ffi::*;
+use pyo3::prelude::*;
+
+/// # Safety
+/// `o` is a live object of an attached thread.
+#[inline]
+unsafe fn int(o: *mut PyObject) -> Option<i64> {
+    // SAFETY: by contract.
+    unsafe {
+        if PyLong_Check(o) == 0 && (PyIndex_Check(o) == 0 || get(o).is_some_and(|a| a.size() != 1)) {
+            return None;
+        }
+        let v = PyNumber_AsSsize_t(o, PyExc_OverflowError);
+        if v == -1 && !PyErr_Occurred().is_null() {
+            PyErr_Clear();
+            return None;
+        }
+        Some(v as i64)
+    }
+}
+
+/// # Safety
+/// As `int`.
+unsafe fn float(o: *mut PyObject) -> Option<f64> {
+    // SAFETY: by contract.
+    unsafe {
+        let is_text = PyUnicode_Check(o) != 0 || PyBytes_Check(o) != 0;
+        if is_text || o == Py_None() || get(o).is_some_and(|a| a.size() != 1) {
+            return None;
+        }
+        let v = PyFloat_AsDouble(o);
+        if v == -1.0 && !PyErr_Occurred().is_null() {
+            PyErr_Clear();
+            return None;
+        }
+        Some(v)
+    }
+}
+
+/// # Safety
+/// As `int`.
+unsafe fn ints(o: *mut PyObject) -> Option<Dims> {
+    // SAFETY: by contract; items are borrowed from a list or tuple that is alive.
+    unsafe {
+        let mut d = Dims::EMPTY;
+        let n = match (PyTuple_Check(o) != 0, PyList_Check(o) != 0) {
+            (true, _) => PyTuple_Size(o),
+            (_, true) => PyList_Size(o),
+            _ => {
+                if let Some(v) = int(o) {
+                    d.push(v as isize);
+                    return Some(d);
+                }
+                return from_sequence(o);
+            }
+        };
+        for i in 0..n {
+            let item = if PyTuple_Check(o) != 0 { PyTuple_GetItem(o, i) } else { PyList_GetItem(o, i) };
+            if !d.try_push(int(item)? as isize) {
+                return None;
+            }
+        }
+        Some(d)
+    }
+}
+
+/// Other sequences of integers, such as NumPy's arrays.
+#[cold]
+unsafe fn from_sequence(o: *mut PyObject) -> Option<Dims> {
+    // SAFETY: a live object of an attached thread.
+    let object = unsafe { Bound::from_borrowed_ptr(Python::assume_attached(), o) };
+    if object.is_instance_of::<pyo3::types::PyString>() {
+        return None;
+    }
+    Dims::new(&object.extract::<Vec<isize>>().ok()?)
+}
+
+/// The element type that an object names: a dtype, a type such as `numpy.float32`, or a string.
+#[cold]
+pub(crate) fn dtype_of(o: &Bound<'_, PyAny>) -> Option<DType> {
+    if let Ok(name) = o.extract::<String>()
+        && let Some(d) = DType::parse(&name)
+    {
+        return Some(d);
+    }
+    let dtype = o.py().import("numpy").ok()?.getattr("dtype").ok()?.call1((o,)).ok()?;
+    DType::parse(&dtype.getattr("name").ok()?.extract::<String>().ok()?)
+}
+
+/// A tuple of integers given as any Python object.
+pub(crate) fn ints_of(o: &Bound<'_, PyAny>) -> Option<Dims> {
+    // SAFETY: a live object of an attached thread.
+    unsafe { ints(o.as_ptr()) }
+}
+
+/// The value of an attribute, checked; `None` when the object does not fit.
+///
+/// # Safety
+/// `o` is a live object of an attached thread.
+#[inline]
+pub(super) unsafe fn parse(attr: &Attr, o: *mut PyObject, slot: &mut AttrVal) -> bool {
+    // SAFETY: by contract.
+    let value = unsafe {
+        let none = o == Py_None();
+        match attr.kind {
+            Kind::Bool if o == Py_True() || o == Py_False() => Some(AttrVal::Bool(o == Py_True())),
+            // Gluon's code writes 0 and 1 for truth values.
+            Kind::Bool => int(o).filter(|v| *v == 0 || *v == 1).map(|v| AttrVal::Bool(v == 1)),
+            Kind::OptInt | Kind::OptFloat | Kind::OptInts | Kind::OptDType if none => Some(AttrVal::None),
+            Kind::Int { .. } | Kind::OptInt if o == Py_True() || o == Py_False() => None,
+            Kind::Int { .. } | Kind::OptInt => int(o).map(AttrVal::Int),
+            Kind::Float { .. } | Kind::OptFloat => float(o).map(AttrVal::Float),
+            Kind::Ints | Kind::OptInts => ints(o).map(AttrVal::Ints),
+            Kind::DType | Kind::OptDType => dtype_of(&Bound::from_borrowed_ptr(Python::assume_attached(), o)).map(AttrVal::DType),
+            Kind::Choice(words) => choice(words, o),
+        }
+    };
+    match value {
+        Some(v) if attr.check(&v).is_ok() => {
+            *slot = v;
+            true
+        }
+        _ => false,
+    }
+}
+
+unsafe fn choice(words: &[&str], o: *mut PyObject) -> Option<AttrVal> {
+    // SAFETY: as in `parse`.
+    let object = unsafe { Bound::from_borrowed_ptr(Python::assume_attached(), o) };
+    let word = object.extract::<String>().ok()?;
+    words.iter().position(|w| *w == word).map(|i| AttrVal::Choice(i as u8))
+}

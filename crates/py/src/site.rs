@@ -1,0 +1,114 @@
+//! Where the calling Python code is: (code object, last instruction) interned to a number; file and line only for an error.
+use gluonish_base::site::{Hooks, install as install_hooks};
+use gluonish_base::tls::tls;
+use gluonish_base::Site;
+use pyo3::ffi;
+use pyo3::prelude::*;
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+#[derive(Default)]
+struct Sites {
+    ids: HashMap<(usize, i32), u32>,
+    /// Code object (one reference kept, so that its address stays its own) and instruction, or line under the stable ABI.
+    list: Vec<(usize, i32)>,
+    blocks: Vec<String>,
+}
+
+fn sites() -> MutexGuard<'static, Sites> {
+    static SITES: OnceLock<Mutex<Sites>> = OnceLock::new();
+    SITES.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+thread_local!(static LAST: Cell<(usize, i32, u32)> = const { Cell::new((0, 0, 0)) });
+
+pub(crate) fn install() {
+    install_hooks(Hooks { here, describe });
+}
+
+fn here() -> Site {
+    let t = tls();
+    let block = t.block.get();
+    // SAFETY: asks only whether this thread holds the interpreter.
+    if t.worker.get() || unsafe { ffi::PyGILState_Check() } == 0 {
+        return Site { code: 0, block };
+    }
+    // SAFETY: the thread is attached (checked above); the frame is borrowed and used before anything else runs.
+    unsafe {
+        let frame = ffi::PyEval_GetFrame();
+        if frame.is_null() {
+            return Site { code: 0, block };
+        }
+        let code = ffi::PyFrame_GetCode(frame);
+        let at = instruction(frame);
+        let (c, i, id) = LAST.get();
+        let id = if (c, i) == (code as usize, at) { id } else { intern(code as usize, at) };
+        LAST.set((code as usize, at, id));
+        ffi::Py_DECREF(code.cast()); // the table keeps a reference of its own
+        Site { code: id, block }
+    }
+}
+
+#[cfg(not(feature = "abi3"))]
+unsafe fn instruction(frame: *mut ffi::PyFrameObject) -> i32 {
+    // SAFETY: the caller's frame is alive.
+    unsafe { ffi::PyFrame_GetLasti(frame) }
+}
+#[cfg(feature = "abi3")]
+unsafe fn instruction(frame: *mut ffi::PyFrameObject) -> i32 {
+    // SAFETY: the caller's frame is alive.
+    unsafe { ffi::PyFrame_GetLineNumber(frame) }
+}
+
+#[cold]
+fn intern(code: usize, at: i32) -> u32 {
+    let mut s = sites();
+    if let Some(id) = s.ids.get(&(code, at)) {
+        return *id;
+    }
+    // SAFETY: `code` is a live object of the calling thread, which is attached.
+    unsafe { ffi::Py_INCREF(code as *mut ffi::PyObject) };
+    s.list.push((code, at));
+    let id = s.list.len() as u32;
+    s.ids.insert((code, at), id);
+    id
+}
+
+/// A number for the path of a block.
+pub(crate) fn intern_block(path: &str) -> u32 {
+    let mut s = sites();
+    let at = s.blocks.iter().position(|b| b == path).unwrap_or_else(|| {
+        s.blocks.push(path.into());
+        s.blocks.len() - 1
+    });
+    at as u32 + 1
+}
+
+fn describe(site: Site) -> String {
+    let (place, block) = {
+        let s = sites();
+        let place = (site.code as usize).checked_sub(1).and_then(|i| s.list.get(i).copied());
+        let block = (site.block as usize).checked_sub(1).and_then(|i| s.blocks.get(i).cloned());
+        (place, block)
+    };
+    let line = place.map(|(code, at)| Python::attach(|py| file_and_line(py, code, at)));
+    match (line, block) {
+        (Some(l), Some(b)) => format!("{l}, in block {b}"),
+        (Some(l), None) => l,
+        (None, Some(b)) => format!("block {b}"),
+        (None, None) => String::new(),
+    }
+}
+
+fn file_and_line(py: Python<'_>, code: usize, at: i32) -> String {
+    // SAFETY: the table keeps a reference to every code object it lists.
+    let object = unsafe { Bound::from_borrowed_ptr(py, code as *mut ffi::PyObject) };
+    let file = object.getattr("co_filename").map_or_else(|_| "?".to_string(), |f| f.to_string());
+    #[cfg(not(feature = "abi3"))]
+    // SAFETY: as above: a live code object.
+    let line = unsafe { ffi::PyCode_Addr2Line(code as *mut ffi::PyCodeObject, at) };
+    #[cfg(feature = "abi3")]
+    let line = at;
+    format!("{file}:{line}")
+}

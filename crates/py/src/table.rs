@@ -1,0 +1,235 @@
+//! The op table as Python sees it: callables, documentation, and rows as plain data.
+use crate::error::{argument, to_py};
+use crate::native::{Face, Operand, attrs_from_dict, make, own};
+use gluonish_base::{Cause, DType, Error};
+use gluonish_engine::Device;
+use gluonish_graph::{In, invoke as invoke_op, invoke_into, invoke_on};
+use gluonish_kernels::map::Class;
+use gluonish_ops::def::Saved;
+use gluonish_ops::{Attr, Body, Grad, InputKind, Op, find, table};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use smallvec::SmallVec;
+
+fn default_of(a: &Attr, face: Face) -> Option<String> {
+    let np = (face == Face::Np).then_some(a.np_default).flatten();
+    if np.is_none() && a.is_required() { None } else { Some(a.show(&np.unwrap_or(a.default))) }
+}
+
+fn attrs_of(op: &'static Op, face: Face) -> impl Iterator<Item = (&'static str, &'static Attr)> {
+    let np = face == Face::Np;
+    op.attrs
+        .iter()
+        .filter(move |a| if np { a.np } else { a.nd })
+        .map(move |a| (if np && !a.np_name.is_empty() { a.np_name } else { a.name }, a))
+}
+
+/// As Python writes it: `(data, axis=None, keepdims=False, out=None)`.
+pub(crate) fn signature(op: &'static Op, face: Face) -> String {
+    let mut parts: Vec<String> = op
+        .inputs
+        .iter()
+        .map(|i| match i.kind {
+            InputKind::Variadic => format!("*{}", i.name),
+            InputKind::Optional => format!("{}=None", i.name),
+            _ => i.name.to_string(),
+        })
+        .collect();
+    parts.extend(attrs_of(op, face).map(|(name, a)| default_of(a, face).map_or(name.to_string(), |d| format!("{name}={d}"))));
+    parts.push("out=None".into());
+    format!("({})", parts.join(", "))
+}
+
+/// The documentation of a callable.
+pub(crate) fn docstring(op: &'static Op, face: Face, name: &str) -> String {
+    let mut text = format!("{name}{}\n\n{}\n", signature(op, face), op.doc);
+    if op.attrs.is_empty() {
+        return text;
+    }
+    text.push_str("\nAttributes\n----------\n");
+    for (name, a) in attrs_of(op, face) {
+        let default = default_of(a, face).map_or(", required".to_string(), |d| format!(", default {d}"));
+        text.push_str(&format!("{name} : {}{default}\n    {}\n", a.kind.describe(), a.doc));
+    }
+    text
+}
+
+/// Callables by face and name.
+#[pyfunction]
+fn faces(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let (nd, np, methods) = (PyDict::new(py), PyDict::new(py), PyDict::new(py));
+    for op in table() {
+        for (dict, names, face) in [(&nd, op.faces.nd, Face::Nd), (&np, op.faces.np, Face::Np), (&methods, op.faces.methods, Face::Method)] {
+            for name in names {
+                let plain = name.rsplit('.').next().unwrap_or(name);
+                dict.set_item(name, make(py, op, face, plain)?)?;
+            }
+        }
+    }
+    let all = PyDict::new(py);
+    all.set_item("nd", nd)?;
+    all.set_item("np", np)?;
+    all.set_item("methods", methods)?;
+    Ok(all)
+}
+
+fn attr_row<'py>(py: Python<'py>, a: &'static Attr) -> PyResult<Bound<'py, PyDict>> {
+    let d = PyDict::new(py);
+    d.set_item("name", a.name)?;
+    d.set_item("kind", a.kind.annotation())?;
+    d.set_item("expected", a.kind.describe())?;
+    d.set_item("doc", a.doc)?;
+    d.set_item("nd", a.nd)?;
+    d.set_item("np", a.np)?;
+    if !a.is_required() {
+        d.set_item("default", a.show(&a.default))?;
+    }
+    if !a.np_name.is_empty() {
+        d.set_item("np_name", a.np_name)?;
+    }
+    if let Some(v) = &a.np_default {
+        d.set_item("np_default", a.show(v))?;
+    }
+    Ok(d)
+}
+
+fn op_row<'py>(py: Python<'py>, op: &'static Op) -> PyResult<Bound<'py, PyDict>> {
+    let d = PyDict::new(py);
+    d.set_item("name", op.name)?;
+    d.set_item("doc", op.doc)?;
+    let inputs = PyList::empty(py);
+    for i in op.inputs {
+        let row = PyDict::new(py);
+        row.set_item("name", i.name)?;
+        row.set_item("kind", format!("{:?}", i.kind).to_lowercase())?;
+        inputs.append(row)?;
+    }
+    d.set_item("inputs", inputs)?;
+    let attrs: PyResult<Vec<_>> = op.attrs.iter().map(|a| attr_row(py, a)).collect();
+    d.set_item("attrs", attrs?)?;
+    let outputs = PyList::empty(py);
+    for o in op.outputs {
+        let row = PyDict::new(py);
+        row.set_item("name", o.name)?;
+        row.set_item("hidden", o.hidden)?;
+        outputs.append(row)?;
+    }
+    d.set_item("outputs", outputs)?;
+    let faces = PyDict::new(py);
+    faces.set_item("nd", op.faces.nd)?;
+    faces.set_item("np", op.faces.np)?;
+    faces.set_item("methods", op.faces.methods)?;
+    d.set_item("faces", faces)?;
+    d.set_item("operator", op.faces.operator)?;
+    d.set_item("onnx", op.onnx)?;
+    d.set_item("varies", op.count.is_some())?;
+    d.set_item("internal", op.flags.internal)?;
+    d.set_item("random", op.flags.random)?;
+    d.set_item("creates", op.flags.creates)?;
+    d.set_item("in_place", op.flags.in_place)?;
+    d.set_item("view", op.is_view())?;
+    d.set_item("elementwise", matches!(op.body, Body::Map(_)))?;
+    d.set_item("composed", matches!(op.body, Body::Compose(_)))?;
+    let grad = match (op.grad, &op.body) {
+        (_, Body::Compose(_)) | (Grad::Rule(_), _) => "rule",
+        (Grad::Zero, _) => "zero",
+        (Grad::Missing(_), _) => "missing",
+    };
+    d.set_item("grad", grad)?;
+    let saves: Vec<String> = op
+        .saves
+        .iter()
+        .map(|s| match s.what {
+            Saved::X(i) => format!("x{i}"),
+            Saved::Y(i) => format!("y{i}"),
+        })
+        .collect();
+    d.set_item("saves", saves)?;
+    Ok(d)
+}
+
+/// All rows as dictionaries.
+#[pyfunction]
+fn op_table(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
+    table().map(|op| op_row(py, op)).collect()
+}
+
+fn row(name: &str) -> PyResult<&'static Op> {
+    find(name).ok_or_else(|| to_py(Error::new(Cause::Argument(format!("there is no op named '{name}'"))).in_op("invoke")))
+}
+
+/// Runs a row by its own name, internal ones too.
+#[pyfunction]
+#[pyo3(signature = (name, inputs, attrs, out=None, device=None))]
+fn invoke(
+    py: Python<'_>,
+    name: &str,
+    inputs: Vec<Bound<'_, PyAny>>,
+    attrs: &Bound<'_, PyDict>,
+    out: Option<crate::native::Arg<'_>>,
+    device: Option<u32>,
+) -> PyResult<Py<PyAny>> {
+    let op = row(name)?;
+    let attrs = attrs_from_dict(op, attrs)?;
+    let fixed = op.inputs.len();
+    let required = op.inputs.iter().filter(|i| !matches!(i.kind, InputKind::Optional | InputKind::Variadic)).count();
+    if inputs.len() < required || (inputs.len() > fixed && !op.is_variadic()) {
+        return Err(argument(op.name, format!("{fixed} inputs are taken, got {}", inputs.len())));
+    }
+    let mut operands: SmallVec<[Operand<'_>; 4]> = SmallVec::new();
+    for o in &inputs {
+        // SAFETY: live objects of an attached thread, kept alive by `inputs`.
+        match unsafe { Operand::new(o.as_ptr()) }? {
+            Some(x) => operands.push(x),
+            None if o.is_none() => operands.push(Operand::In(In::Absent)),
+            None => return Err(argument(op.name, format!("an input must be an array or a number, got {}", o.get_type().name()?))),
+        }
+    }
+    let ins: SmallVec<[In<'_>; 4]> = operands.iter().map(Operand::as_in).collect();
+    if let Some(out) = out {
+        invoke_into(op, &ins, &attrs, &out).map_err(to_py)?;
+        return Ok(out.0.unbind());
+    }
+    let mut outs = match device.and_then(Device::from_index) {
+        Some(d) => invoke_on(op, &ins, &attrs, d),
+        None => invoke_op(op, &ins, &attrs),
+    }
+    .map_err(to_py)?;
+    if outs.len() == 1 {
+        return own(py, outs.remove(0));
+    }
+    let list = PyList::empty(py);
+    for o in outs {
+        list.append(own(py, o)?)?;
+    }
+    Ok(list.into_any().unbind())
+}
+
+/// CUDA C of an elementwise row for one element type.
+#[pyfunction]
+fn cuda_text(op: &str, dtype: &str) -> PyResult<String> {
+    let op = row(op)?;
+    let Some(dtype) = DType::parse(dtype) else { return Err(argument(op.name, format!("'{dtype}' is not a dtype"))) };
+    let Body::Map(map) = &op.body else { return Err(argument(op.name, "it is not elementwise".into())) };
+    let class = Class::of(dtype);
+    if !map.has(class) {
+        return Err(to_py(Error::new(Cause::DType(format!("it is not defined for {dtype}"))).in_op(op.name)));
+    }
+    let out = if map.is_truth() { DType::Bool } else { dtype };
+    map.cuda(op.name.trim_start_matches('_'), class, &vec![dtype; map.arity()], out).map_err(to_py)
+}
+
+pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = m.py();
+    m.add_function(wrap_pyfunction!(faces, m)?)?;
+    m.add_function(wrap_pyfunction!(op_table, m)?)?;
+    m.add_function(wrap_pyfunction!(invoke, m)?)?;
+    m.add_function(wrap_pyfunction!(cuda_text, m)?)?;
+    let array = m.getattr("NDArray")?;
+    for op in table() {
+        for name in op.faces.methods {
+            array.setattr(*name, make(py, op, Face::Method, name)?)?;
+        }
+    }
+    Ok(())
+}
