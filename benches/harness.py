@@ -1,0 +1,84 @@
+"""What a benchmark is, and how one side of it is timed. Imports no library that is measured.
+
+A module `bench_<group>.py` has `CASES`, and `SETUP`: for each library a function that imports it and returns the names
+that the cases' statements use. `sync` among those names ends the work of an asynchronous library inside the timed part.
+"""
+
+import gc
+import textwrap
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from itertools import repeat
+from typing import Any
+
+OURS = "gluonish"
+Names = dict[str, Any]
+Measure = Callable[[Names], float]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One line of the table: the same work, written for each library.
+
+    A side is a statement to time, or a function that gets the names of `SETUP` and returns its measurement.
+    """
+
+    name: str
+    sides: Mapping[str, str | Measure]
+    ops: int = 1  # operations in one statement; times are printed per operation
+    unit: str = "s"  # "s", "MB" or "x"; smaller is better
+    target: float | None = None  # at least: the best peer's time / ours
+    limit: float | None = None  # at most: ours, in `unit`
+
+    def __post_init__(self) -> None:
+        if OURS not in self.sides:
+            raise ValueError(f"{self.name} has no side for {OURS}")
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A geometric mean over the ratios of several cases, with a target of its own."""
+
+    name: str
+    of: list[str] = field(default_factory=list)
+    target: float | None = None
+
+
+def compile_side(statement: str, names: Names) -> Callable[[int], float]:
+    """A function that runs the statement n times, waits for the results, and returns the seconds that took."""
+    source = (
+        "def run(n):\n"
+        "    begin = _clock()\n"
+        "    for _ in _repeat(None, n):\n"
+        f"{textwrap.indent(textwrap.dedent(statement).strip(), ' ' * 8)}\n"
+        "    sync()\n"
+        "    return _clock() - begin\n"
+    )
+    scope: Names = {"sync": lambda: None, **names, "_clock": time.perf_counter, "_repeat": repeat}
+    exec(compile(source, "<benchmark>", "exec"), scope)
+    run: Callable[[int], float] = scope["run"]
+    return run
+
+
+def best_time(run: Callable[[int], float], seconds: float, sample: float = 2e-4, least: int = 3) -> float:
+    """Seconds per statement: the best of as many samples as fit, each long enough for the clock to be exact."""
+    once = min(run(1) for _ in range(5)) if run(1) < 0.1 else run(1)
+    n = max(1, int(sample / max(once, 1e-9)))
+    gc.collect()
+    gc.disable()
+    try:
+        best, taken, end = float("inf"), 0, time.perf_counter() + seconds
+        while taken < least or time.perf_counter() < end:
+            best, taken = min(best, run(n) / n), taken + 1
+        return best
+    finally:
+        gc.enable()
+
+
+def measure(case: Case, library: str, names: Names, seconds: float) -> float:
+    """The measurement of one side: seconds per operation, or what the side's own function returns."""
+    side = case.sides[library]
+    if callable(side):
+        return side(names)
+    return best_time(compile_side(side, names), seconds) / case.ops

@@ -1,0 +1,119 @@
+"""A neural network toolkit with MXNet Gluon's Python face and a Rust core. Usually ``import gluonish as mx``.
+
+==================  ===================================================================================
+:mod:`nd`           functions on arrays, with MXNet's names and defaults
+:mod:`np`           the same arrays with NumPy's functions; :mod:`npx` has what NumPy has not
+:mod:`autograd`     gradients
+:mod:`context`      devices: ``cpu()``, ``gpu()``
+:mod:`random`       the seed of random numbers
+:mod:`engine`       threads, and the serial engine; :mod:`memory`, :mod:`profiler`
+:mod:`errors`       exceptions
+:mod:`datasets`     small data sets inside the package
+==================  ===================================================================================
+
+>>> import gluonish as mx
+>>> x = mx.nd.array([[1, 2], [3, 4]])
+>>> x.attach_grad()
+>>> with mx.autograd.record():
+...     loss = (x * x).sum()
+>>> loss.backward()
+>>> x.grad
+[[2. 4.]
+ [6. 8.]]
+<NDArray 2x2 @cpu(0)>
+"""
+
+import atexit
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from gluonish import _core
+
+if _core.setting_problems():
+    raise _core.ArgumentError("; ".join(_core.setting_problems()))
+atexit.register(_core.shutdown)
+
+from gluonish import autograd, base, context, errors, nd, random  # noqa: E402 - not before the settings are right
+from gluonish._core import wait_all as waitall  # noqa: E402
+from gluonish.base import MXNetError  # noqa: E402
+from gluonish.context import (  # noqa: E402
+    Context,
+    Device,
+    cpu,
+    cpu_pinned,
+    current_context,
+    current_device,
+    gpu,
+    num_gpus,
+)
+from gluonish.operator import callback  # noqa: E402
+
+if TYPE_CHECKING:
+    from gluonish import datasets, device, engine, memory, np, npx, operator, profiler, util
+
+    __version__: str
+
+ndarray = nd
+
+__all__ = [
+    "Context",
+    "Device",
+    "MXNetError",
+    "__version__",
+    "autograd",
+    "base",
+    "callback",
+    "context",
+    "cpu",
+    "cpu_pinned",
+    "current_context",
+    "current_device",
+    "datasets",
+    "device",
+    "engine",
+    "errors",
+    "gpu",
+    "memory",
+    "nd",
+    "ndarray",
+    "np",
+    "npx",
+    "num_gpus",
+    "operator",
+    "profiler",
+    "random",
+    "util",
+    "waitall",
+]
+
+# Imported when they are first used, which keeps `import gluonish` quick.
+_LATER = frozenset({"datasets", "device", "engine", "memory", "np", "npx", "operator", "profiler", "util"})
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        return import_module(f"gluonish.{name}")
+    if name == "__version__":
+        from importlib.metadata import version
+
+        found = globals()["__version__"] = version("gluonish")
+        return found
+    from gluonish._missing import explained
+
+    return explained("gluonish", __all__)(name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+def _profile() -> None:
+    """Starts the profiler where GLUONISH_PROFILE names a file."""
+    (filename,) = (s["value"] for s in _core.settings() if s["name"] == "GLUONISH_PROFILE")
+    if filename:
+        from gluonish import profiler
+
+        profiler.run_to_exit(filename)
+
+
+_profile()

@@ -1,0 +1,295 @@
+"""The methods and properties of arrays that are no rows of the op table. Attached to the native type at import."""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gluonish import _core, autograd
+from gluonish._core import NDArray, Number, Shape
+from gluonish._create import from_host, shape_of
+from gluonish._dtype import dtype_name
+from gluonish.context import Context, device_index, from_index
+from gluonish.errors import ArgumentError, ShapeError, UnsupportedError
+
+__all__ = ["HookHandle", "attach"]
+
+if TYPE_CHECKING:
+    _Array = NDArray  # so that the methods below are checked against what the stub promises
+else:
+    _Array = object
+
+
+class _Methods(_Array):
+    """Where the methods are written; ``attach`` gives them to ``NDArray``."""
+
+    __array_priority__ = 1000.0  # NumPy's operators give way to ours
+
+    # Values.
+
+    def asnumpy(self) -> npt.NDArray[Any]:
+        """A NumPy array with a copy of the values, once they are there. bfloat16 comes as float32."""
+        return _core.to_numpy(self)
+
+    def asscalar(self) -> Number:
+        """The value of an array of one element, as a Python number."""
+        if self.size != 1:
+            raise ShapeError(f"asscalar: an array of one element is needed, got shape {self.shape}; use asnumpy()")
+        return _core.item(self)
+
+    def item(self, *index: int) -> Number:
+        """The value of an array of one element, or of the element at an index, as a Python number."""
+        return self[index].asscalar() if index else self.asscalar()
+
+    def tolist(self) -> Any:
+        """The values as nested lists of Python numbers."""
+        return self.asnumpy().tolist()
+
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        if copy is False:
+            raise ValueError("an NDArray becomes a NumPy array by a copy: copy=False is not possible")
+        host = _core.to_numpy(self)
+        return host if dtype is None else host.astype(dtype, copy=False)
+
+    def __repr__(self) -> str:
+        size = "x".join(map(str, self.shape)) if self.shape else "()"
+        return f"{self.asnumpy()}\n<NDArray {size} @{self.context}>"
+
+    def __format__(self, spec: str) -> str:
+        if not spec:
+            return str(self)
+        if self.size != 1:
+            raise TypeError(f"format {spec!r} needs an array of one element, got shape {self.shape}")
+        return format(_core.item(self), spec)
+
+    def __iter__(self) -> Iterator[NDArray]:
+        if not self.shape:
+            raise TypeError("a 0-dimensional array cannot be iterated over; item() gives its value")
+        return (self[i] for i in range(len(self)))
+
+    def __contains__(self, value: Any) -> bool:
+        return bool(_core.item((self == value).sum()))
+
+    # Identity, copies, pickles.
+
+    __hash__ = object.__hash__
+
+    def __reduce__(self) -> tuple[Callable[..., NDArray], tuple[Any, ...]]:
+        return _rebuilt, (self.asnumpy(), _name(self), str(self.context))
+
+    def __copy__(self) -> NDArray:
+        return self.copy()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> NDArray:
+        return self.copy()
+
+    def copy(self) -> NDArray:
+        """A new array with the same values."""
+        copied: NDArray = _core.invoke("_copy", [self], {})
+        return copied
+
+    def astype(self, dtype: npt.DTypeLike, copy: bool = True) -> NDArray:
+        """The values as another type. With ``copy=False`` the array itself where it has that type already."""
+        name = dtype_name(dtype)
+        if name == _name(self):
+            return self.copy() if copy else self
+        cast: NDArray = _core.invoke("cast", [self], {"dtype": name})
+        return cast
+
+    # Devices.
+
+    @property
+    def context(self) -> Context:
+        """The device that holds the array."""
+        return from_index(self._device)
+
+    ctx = device = context
+
+    def as_in_context(self, context: Context | str) -> NDArray:
+        """The array on a device: itself if it is there already, else a copy."""
+        index = device_index(context)
+        return self if index == self._device else _core.copy_to_device(self, index)
+
+    as_in_ctx = to_device = as_in_context
+
+    def copyto(self, other: NDArray | Context | str) -> NDArray:
+        """Copies the values into another array, which is returned, or to a device, as a new array."""
+        if isinstance(other, NDArray):
+            if other is not self:
+                _core.copy_into(other, self)
+            return other
+        return _core.copy_to_device(self, device_index(other))
+
+    # Gradients.
+
+    def attach_grad(self, grad_req: str = "write", stype: str | None = None) -> None:
+        """Asks for the gradient of this array: ``backward`` writes it to ``x.grad`` or adds it there ("add").
+
+        The gradient starts at 0. An array that was computed becomes a starting point: what led to it is forgotten.
+        """
+        _dense(stype, "attach_grad")
+        _core.attach_grad(self, autograd.check_req(grad_req, "attach_grad"))
+
+    def backward(self, out_grad: NDArray | None = None, retain_graph: bool = False, train_mode: bool = True) -> None:
+        """Computes the gradients of this array's sum, or of its sum weighted by ``out_grad``."""
+        autograd.backward([self], [out_grad], retain_graph, train_mode)
+
+    def detach(self) -> NDArray:
+        """The same values, in the same memory, as a constant for gradients."""
+        return _core.detach(self)
+
+    def register_hook(self, hook: Callable[[NDArray], NDArray | None]) -> "HookHandle":
+        """Calls ``hook(gradient)`` when backward reaches this array; what it returns, if anything, goes on instead."""
+        return HookHandle(self, _core.add_hook(self, hook))
+
+    # Waiting.
+
+    def wait_to_read(self) -> None:
+        """Waits until the values are there. Raises what went wrong on the way."""
+        _core.wait(self)
+
+    def wait_to_write(self) -> None:
+        """Waits until nothing uses the array any more."""
+        _core.wait(self)
+
+    # Shapes.
+
+    def reshape(self, *shape: int | Sequence[int], **kwargs: Any) -> NDArray:
+        """The same values in another shape, as a view where the layout allows it.
+
+        Sizes may be codes: 0 keeps a dimension, -1 is what is left, -2 keeps the rest, -3 joins two, -4 splits one
+        into the two that follow. ``reverse=True`` reads them from the right.
+        """
+        codes = _variadic(kwargs.pop("shape", None), shape, "reshape", "shape")
+        reverse = kwargs.pop("reverse", False)
+        if kwargs:
+            raise ArgumentError(f"reshape: unknown argument {next(iter(kwargs))!r}: expected shape or reverse")
+        if codes is None:
+            raise ArgumentError("reshape: a shape must be given")
+        row = "_np_reshape" if reverse else "reshape"
+        reshaped: NDArray = _core.invoke(row, [self], {"shape": _from_right(codes, self.shape) if reverse else codes})
+        return reshaped
+
+    def reshape_like(self, other: NDArray) -> NDArray:
+        """The same values in another array's shape."""
+        reshaped: NDArray = _core.invoke("_np_reshape", [self], {"shape": other.shape})
+        return reshaped
+
+    def flatten(self) -> NDArray:
+        """A matrix: the first axis stays, the others become one. Shape (a, b, c) becomes (a, b * c)."""
+        rows, rest = (self.shape[0], self.shape[1:]) if self.shape else (1, ())
+        flat: NDArray = _core.invoke("_np_reshape", [self], {"shape": (rows, math.prod(rest))})
+        return flat
+
+    def transpose(self, *axes: int | Sequence[int] | None, **kwargs: Any) -> NDArray:
+        """The axes in another order, as a view; reversed when none is given."""
+        order = _variadic(kwargs.pop("axes", None), axes, "transpose", "axes")
+        if kwargs:
+            raise ArgumentError(f"transpose: unknown argument {next(iter(kwargs))!r}: expected axes")
+        transposed: NDArray = _core.invoke("transpose", [self], {"axes": order})
+        return transposed
+
+    def broadcast_to(self, shape: int | Sequence[int]) -> NDArray:
+        """The values repeated over a larger shape, as a view; 0 keeps a dimension."""
+        wide: NDArray = _core.invoke("broadcast_to", [self], {"shape": shape_of(shape, "broadcast_to")})
+        return wide
+
+    def broadcast_like(self, other: NDArray) -> NDArray:
+        """The values repeated over another array's shape, as a view."""
+        wide: NDArray = _core.invoke("broadcast_to", [self], {"shape": other.shape})
+        return wide
+
+    # MXNet's storage types and its two array types are one here.
+
+    @property
+    def stype(self) -> str:
+        """The storage type: always "default", as there are no sparse arrays."""
+        return "default"
+
+    def tostype(self, stype: str) -> NDArray:
+        """The array itself: the only storage type is "default"."""
+        _dense(stype, "tostype")
+        return self
+
+    def as_np_ndarray(self) -> NDArray:
+        """The array itself: `np` and `nd` share one type."""
+        return self
+
+    def as_nd_ndarray(self) -> NDArray:
+        """The array itself: `np` and `nd` share one type."""
+        return self
+
+
+class HookHandle:
+    """What ``register_hook`` returns; ``remove()`` takes the hook away."""
+
+    __slots__ = ("_array", "_id")
+
+    def __init__(self, array: NDArray, id: int) -> None:
+        self._array: NDArray | None = array
+        self._id = id
+
+    def remove(self) -> None:
+        """Takes the hook away; a second time does nothing."""
+        if self._array is not None:
+            _core.remove_hook(self._array, self._id)
+            self._array = None
+
+
+def attach() -> None:
+    """Gives ``NDArray`` the methods above."""
+    for name, value in vars(_Methods).items():
+        if name in ("__doc__", "__module__", "__dict__", "__weakref__", "__static_attributes__", "__firstlineno__"):
+            continue
+        if isinstance(value, FunctionType):
+            value.__qualname__ = f"NDArray.{name}"
+        setattr(NDArray, name, value)
+
+
+def _name(array: NDArray) -> str:
+    return str(array.dtype)
+
+
+def _rebuilt(host: npt.NDArray[Any], dtype: str, device: str) -> NDArray:
+    """An array from its pickle."""
+    return from_host(host, dtype, device_index(device))
+
+
+def _dense(stype: str | None, function: str) -> None:
+    if stype not in (None, "default"):
+        raise UnsupportedError(
+            f"{function}: stype={stype!r}: sparse arrays are not built; the only storage type is 'default'"
+        )
+
+
+def _variadic(named: Any, given: tuple[Any, ...], function: str, name: str) -> Shape | None:
+    """Sizes or axes that came as numbers, as one sequence, by keyword or not at all."""
+    if named is not None and given:
+        raise ArgumentError(f"{function}: {name} is given twice, as {given} and as {name}={named}")
+    found = named if named is not None else given[0] if len(given) == 1 else given
+    if found is None or (found == () and named is None and not given):
+        return None
+    try:
+        return (int(found),) if not isinstance(found, Sequence | np.ndarray) else tuple(int(v) for v in found)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"{function}: {name}={found!r} is not valid: expected integers") from None
+
+
+def _from_right(codes: Shape, shape: Shape) -> Shape:
+    """The sizes that reshape codes stand for when both shapes are read from the right; one may still be -1."""
+    sizes: list[int] = []
+    left = list(shape)
+    for code in reversed(codes):
+        if code == -2:
+            sizes += [left.pop() for _ in range(len(left))]
+            continue
+        needed = {0: 1, -3: 2}.get(code, 0)
+        if len(left) < needed or code < -3:
+            why = "the input has fewer dimensions" if code >= -3 else f"{code} cannot be read from the right"
+            raise ShapeError(f"reshape: cannot reshape {shape} by the codes {codes} with reverse=True: {why}")
+        taken = [left.pop() for _ in range(needed or bool(left))]
+        sizes.append(math.prod(taken) if needed else code)
+    return tuple(reversed(sizes))

@@ -1,0 +1,49 @@
+"""Element types: NumPy's names and objects, and bfloat16, which NumPy does not know."""
+
+from typing import Any
+
+import numpy as np
+
+from gluonish.errors import DTypeError
+
+__all__ = ["NAMES", "default_float", "dtype_name", "fits", "set_default_float"]
+
+NAMES = (
+    *("bool", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64"),
+    *("float16", "bfloat16", "float32", "float64"),
+)
+_NAMES = frozenset(NAMES)
+
+_default_float = "float32"
+
+
+def default_float() -> str:
+    """The type that ``np`` gives Python's floats: float32, or float64 after ``npx.set_np(dtype=True)``."""
+    return _default_float
+
+
+def set_default_float(name: str) -> None:
+    global _default_float
+    _default_float = name
+
+
+def dtype_name(dtype: Any) -> str:
+    """The core's name of a type given as a name, a NumPy type or dtype, or a Python type.
+
+    >>> dtype_name(np.float32), dtype_name("int8"), dtype_name(bool), dtype_name("bfloat16")
+    ('float32', 'int8', 'bool', 'bfloat16')
+    """
+    if isinstance(dtype, str) and dtype in _NAMES:
+        return dtype
+    try:
+        name = str(np.dtype(dtype).name)
+    except TypeError:
+        name = str(dtype)
+    if name not in _NAMES:
+        raise DTypeError(f"dtype={dtype!r} is not valid: expected one of {', '.join(NAMES)}")
+    return name
+
+
+def fits(dtype: np.dtype[Any]) -> bool:
+    """Whether arrays of the package can hold a NumPy type."""
+    return dtype.name in _NAMES

@@ -1,0 +1,27 @@
+"""What a module says about a name that it does not have."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+__all__ = ["explained"]
+
+
+def explained(module: str, known: Iterable[str]) -> Callable[[str], Any]:
+    """A module's ``__getattr__`` that names what looks like the missing name.
+
+    >>> explained("gluonish.nd", ["softmax", "sum"])("softmx")
+    Traceback (most recent call last):
+        ...
+    AttributeError: gluonish.nd has no 'softmx'; did you mean softmax?
+    """
+
+    def look_up(name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(f"{module} has no {name!r}")
+        from difflib import get_close_matches
+
+        close = get_close_matches(name, list(known), n=3)
+        hint = f"did you mean {', '.join(close)}?" if close else "the README says what is built so far"
+        raise AttributeError(f"{module} has no {name!r}; {hint}")
+
+    return look_up

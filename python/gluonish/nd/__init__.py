@@ -1,0 +1,74 @@
+"""Functions on arrays with MXNet's names, signatures and defaults; ``help(nd.sum)`` shows each.
+
+Most are made from the op table. Arrays follow NumPy: they broadcast, may have no dimensions or no elements, comparisons
+give bool, slices are views. What makes arrays makes float32 unless told otherwise.
+
+>>> from gluonish import nd
+>>> x = nd.array([[1, 2, 3], [4, 5, 6]])
+>>> nd.concat(x, x, dim=0).shape, nd.dot(x, x, transpose_b=True).shape
+((4, 3), (2, 2))
+>>> x.mean(axis=1)
+[2. 5.]
+<NDArray 2 @cpu(0)>
+"""
+
+from gluonish import _array
+from gluonish._core import NDArray
+from gluonish._core import wait_all as waitall
+from gluonish._faces import functions
+from gluonish._missing import explained
+
+_array.attach()
+globals().update(functions("nd"))
+
+from gluonish.nd import contrib, linalg, op, random  # noqa: E402 - they need what stands above
+from gluonish.nd.composed import (  # noqa: E402
+    BlockGrad,
+    Flatten,
+    broadcast_like,
+    flatten,
+    reshape_like,
+    stack,
+    stop_gradient,
+)
+from gluonish.nd.creation import (  # noqa: E402
+    arange,
+    array,
+    concatenate,
+    empty,
+    eye,
+    from_numpy,
+    full,
+    linspace,
+    ones,
+    zeros,
+)
+
+__all__ = [
+    "BlockGrad",
+    "Flatten",
+    "NDArray",
+    "arange",
+    "array",
+    "broadcast_like",
+    "concatenate",
+    "contrib",
+    "empty",
+    "eye",
+    "flatten",
+    "from_numpy",
+    "full",
+    "linalg",
+    "linspace",
+    "ones",
+    "op",
+    "random",
+    "reshape_like",
+    "stack",
+    "stop_gradient",
+    "waitall",
+    "zeros",
+]
+__all__ += list(functions("nd"))
+
+__getattr__ = explained("gluonish.nd", __all__)

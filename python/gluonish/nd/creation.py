@@ -1,0 +1,183 @@
+"""New arrays, with MXNet's signatures: float32 unless told otherwise. ``device`` is MXNet 2's name of ``ctx``."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy.typing as npt
+
+from gluonish import _core, _create
+from gluonish._core import NDArray, Number
+from gluonish._dtype import dtype_name
+from gluonish.context import ContextLike, device_index
+from gluonish.errors import ArgumentError, UnsupportedError
+
+__all__ = ["arange", "array", "concatenate", "empty", "eye", "from_numpy", "full", "linspace", "ones", "zeros"]
+
+
+def array(
+    source_array: Any, ctx: ContextLike = None, dtype: npt.DTypeLike | None = None, *, device: ContextLike = None
+) -> NDArray:
+    """An array from numbers, nested lists, NumPy arrays or arrays of other libraries, by a copy.
+
+    float32 unless ``dtype`` says otherwise; a copy of an NDArray keeps its type.
+
+    >>> array([[1, 2], [3, 4]])
+    [[1. 2.]
+     [3. 4.]]
+    <NDArray 2x2 @cpu(0)>
+    >>> array([1, 2], dtype="int32").dtype
+    dtype('int32')
+    """
+    index = device_index(ctx, device)
+    if isinstance(source_array, NDArray):
+        moved = _core.copy_to_device(source_array, index)
+        return moved if dtype is None else moved.astype(dtype, copy=False)
+    name = "float32" if dtype is None else dtype_name(dtype)
+    return _create.from_host(_create.host_array(source_array, "array"), name, index)
+
+
+def empty(
+    shape: int | Iterable[int],
+    ctx: ContextLike = None,
+    dtype: npt.DTypeLike = "float32",
+    *,
+    device: ContextLike = None,
+) -> NDArray:
+    """An array whose values are whatever was in the memory.
+
+    >>> empty((2, 3)).shape
+    (2, 3)
+    """
+    return _create.empty(shape, dtype or "float32", device_index(ctx, device))
+
+
+def zeros(
+    shape: int | Iterable[int],
+    ctx: ContextLike = None,
+    dtype: npt.DTypeLike = "float32",
+    *,
+    out: NDArray | None = None,
+    device: ContextLike = None,
+) -> NDArray:
+    """An array of zeros.
+
+    >>> zeros((2, 3)).asnumpy().tolist()
+    [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
+    """
+    return _create.filled(shape, 0, dtype or "float32", device_index(ctx, device), out, "zeros")
+
+
+def ones(
+    shape: int | Iterable[int],
+    ctx: ContextLike = None,
+    dtype: npt.DTypeLike = "float32",
+    *,
+    out: NDArray | None = None,
+    device: ContextLike = None,
+) -> NDArray:
+    """An array of ones.
+
+    >>> ones(3, dtype="int8").asnumpy()
+    array([1, 1, 1], dtype=int8)
+    """
+    return _create.filled(shape, 1, dtype or "float32", device_index(ctx, device), out, "ones")
+
+
+def full(
+    shape: int | Iterable[int],
+    val: Number | NDArray,
+    ctx: ContextLike = None,
+    dtype: npt.DTypeLike = "float32",
+    out: NDArray | None = None,
+    *,
+    device: ContextLike = None,
+) -> NDArray:
+    """An array filled with one value.
+
+    >>> full((2,), 7).asnumpy().tolist()
+    [7.0, 7.0]
+    """
+    return _create.filled(shape, val, dtype or "float32", device_index(ctx, device), out, "full")
+
+
+def arange(
+    start: Number,
+    stop: Number | None = None,
+    step: Number = 1.0,
+    repeat: int = 1,
+    ctx: ContextLike = None,
+    dtype: npt.DTypeLike = "float32",
+    *,
+    device: ContextLike = None,
+) -> NDArray:
+    """``start, start + step, ...`` up to ``stop``, which is left out; each value ``repeat`` times.
+
+    >>> arange(1, 7, step=2, repeat=2).asnumpy().tolist()
+    [1.0, 1.0, 3.0, 3.0, 5.0, 5.0]
+    """
+    values = _create.arange(start, stop, step, dtype or "float32", device_index(ctx, device))
+    if repeat == 1:
+        return values
+    if repeat < 1:
+        raise ArgumentError(f"arange: repeat={repeat} is not valid: expected a number of at least 1")
+    return values.reshape(-1, 1).broadcast_to((len(values), repeat)).copy().reshape(-1)
+
+
+def linspace(
+    start: Number,
+    stop: Number,
+    num: int,
+    endpoint: bool = True,
+    ctx: ContextLike = None,
+    dtype: npt.DTypeLike = "float32",
+    *,
+    device: ContextLike = None,
+) -> NDArray:
+    """``num`` values at equal distances from ``start`` to ``stop``, with or without that.
+
+    >>> linspace(0, 1, 5).asnumpy().tolist()
+    [0.0, 0.25, 0.5, 0.75, 1.0]
+    """
+    return _create.linspace(start, stop, num, endpoint, dtype or "float32", device_index(ctx, device))
+
+
+def eye(
+    N: int,
+    M: int = 0,
+    k: int = 0,
+    ctx: ContextLike = None,
+    dtype: npt.DTypeLike = "float32",
+    *,
+    device: ContextLike = None,
+) -> NDArray:
+    """A matrix of N by M (0: N) with ones on a diagonal: the main one, or the ``k``-th above it.
+
+    >>> eye(2, 3, 1).asnumpy().tolist()
+    [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    """
+    return _create.eye(N, M or N, k, dtype or "float32", device_index(ctx, device))
+
+
+def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = True) -> NDArray:
+    """Arrays joined along an axis. With ``always_copy=False`` a single array is returned as it is.
+
+    >>> concatenate([ones((1, 2)), zeros((2, 2))]).shape
+    (3, 2)
+    """
+    if len(arrays) == 1 and not always_copy:
+        return arrays[0]
+    joined: NDArray = _core.invoke("concat", list(arrays), {"dim": axis})
+    return joined
+
+
+def from_numpy(ndarray: npt.NDArray[Any], zero_copy: bool = False) -> NDArray:
+    """A copy of a NumPy array, with its type. (Memory shared with NumPy is not built: ``zero_copy=True`` raises.)
+
+    >>> import numpy
+    >>> from_numpy(numpy.arange(3)).dtype
+    dtype('int64')
+    """
+    if zero_copy:
+        raise UnsupportedError("from_numpy: zero_copy=True: memory shared with NumPy is not built; leave it False")
+    host = _create.host_array(ndarray, "from_numpy")
+    return _create.from_host(host, dtype_name(host.dtype), device_index())

@@ -1,0 +1,183 @@
+"""Functions of `np` that are made of others, where NumPy's signature asks for more than a row of the op table."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy  # noqa: ICN001 - np is this package
+
+from gluonish import _core
+from gluonish._core import ArrayLike, NDArray, Shape
+from gluonish._faces import functions
+from gluonish.errors import ArgumentError, ShapeError
+from gluonish.np.creation import asarray
+
+__all__ = [
+    "clip",
+    "concat",
+    "concatenate",
+    "dot",
+    "ndim",
+    "ravel",
+    "shape",
+    "size",
+    "split",
+    "stack",
+    "take",
+    "where",
+]
+
+_np = functions("np")
+
+
+def take(
+    a: ArrayLike, indices: ArrayLike, axis: int | None = None, out: NDArray | None = None, mode: str = "raise"
+) -> NDArray:
+    """Elements along an axis, or of the flattened array, by their positions.
+
+    A position out of range raises, or is taken as the nearest end ("clip") or modulo the size ("wrap").
+
+    >>> from gluonish import np
+    >>> np.take(np.array([[1, 2], [3, 4]]), np.array([0, -1])).tolist()
+    [1, 4]
+    """
+    source = asarray(a) if axis is not None else ravel(a)
+    taken: NDArray = _core.invoke("take", [source, asarray(indices)], {"axis": axis or 0, "mode": mode}, out)
+    return taken
+
+
+def dot(a: ArrayLike, b: ArrayLike, out: NDArray | None = None) -> NDArray:
+    """The product of vectors and matrices; with a number, of its elements.
+
+    Of more dimensions: the sum over the last axis of ``a`` and the last but one of ``b``.
+
+    >>> from gluonish import np
+    >>> np.dot(np.ones((2, 3)), np.ones((4, 3, 5))).shape
+    (2, 4, 5)
+    """
+    lhs, rhs = asarray(a), asarray(b)
+    if not lhs.shape or not rhs.shape:
+        product: NDArray = _core.invoke("broadcast_mul", [lhs, rhs], {}, out)
+    elif rhs.ndim <= 2:
+        product = _core.invoke("matmul", [lhs, rhs], {}, out)
+    else:
+        n = rhs.ndim
+        product = _core.invoke("dot", [lhs, rhs.transpose(n - 2, *range(n - 2), n - 1)], {}, out)
+    return product
+
+
+def concatenate(arrays: Sequence[ArrayLike], axis: int | None = 0, out: NDArray | None = None) -> NDArray:
+    """Arrays joined along an axis; with ``axis=None``, flattened.
+
+    >>> from gluonish import np
+    >>> np.concatenate([np.ones((1, 2)), np.zeros((2, 2))]).shape
+    (3, 2)
+    """
+    parts = [asarray(x) if axis is not None else ravel(x) for x in arrays]
+    joined: NDArray = _core.invoke("concat", parts, {"dim": axis or 0}, out)
+    return joined
+
+
+concat = concatenate
+
+
+def stack(arrays: Sequence[ArrayLike], axis: int = 0, out: NDArray | None = None) -> NDArray:
+    """Arrays of one shape, joined along a new axis.
+
+    >>> from gluonish import np
+    >>> np.stack([np.ones(3), np.zeros(3)], axis=1).shape
+    (3, 2)
+    """
+    lifted = [_core.invoke("expand_dims", [asarray(x)], {"axis": axis}) for x in arrays]
+    joined: NDArray = _core.invoke("concat", lifted, {"dim": axis}, out)
+    return joined
+
+
+def split(ary: ArrayLike, indices_or_sections: int | Sequence[int], axis: int = 0) -> list[NDArray]:
+    """Parts of an array along an axis, as views: so many equal ones, or those between the given positions.
+
+    >>> from gluonish import np
+    >>> [part.tolist() for part in np.split(np.arange(5), [1, 3])]
+    [[0], [1, 2], [3, 4]]
+    """
+    array = asarray(ary)
+    if isinstance(indices_or_sections, int):
+        parts: Any = _core.invoke("split", [array], {"num_outputs": indices_or_sections, "axis": axis})
+        return [parts] if isinstance(parts, NDArray) else list(parts)
+    if not -array.ndim <= axis < array.ndim:
+        raise ShapeError(f"split: axis {axis} is out of range for shape {array.shape}")
+    whole = (slice(None),) * (axis % array.ndim)
+    ends = [int(at) for at in indices_or_sections]
+    return [array[(*whole, slice(i, j))] for i, j in zip([0, *ends], [*ends, None], strict=True)]
+
+
+def clip(
+    a: ArrayLike, a_min: ArrayLike | None = None, a_max: ArrayLike | None = None, out: NDArray | None = None
+) -> NDArray:
+    """Values held between two bounds, of which one may be None.
+
+    >>> from gluonish import np
+    >>> np.clip(np.array([1, 5, 9]), None, 6).tolist()
+    [1, 5, 6]
+    """
+    bounds = [bound for bound in (a_min, a_max) if bound is not None]
+    if not bounds:
+        raise ArgumentError("clip: a_min and a_max are both None: one of them is needed")
+    row = "clip" if len(bounds) == 2 else "broadcast_maximum" if a_max is None else "broadcast_minimum"
+    held: NDArray = _core.invoke(row, [asarray(a), *bounds], {}, out)
+    return held
+
+
+def where(condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None = None) -> Any:
+    """``x`` where the condition holds, else ``y``; without those, where it holds, as ``nonzero`` says it.
+
+    >>> from gluonish import np
+    >>> np.where(np.array([True, False]), 1, np.array([5, 6])).tolist()
+    [1, 6]
+    """
+    if (x is None) != (y is None):
+        raise ArgumentError("where: x and y belong together: give both or neither")
+    if x is None:
+        from gluonish.np._fallback import fallback
+
+        return fallback(numpy, "nonzero", "np")(condition)
+    return _np["where"](condition, x, y)
+
+
+def ravel(a: ArrayLike) -> NDArray:
+    """The values as a vector, as a view where the layout allows it.
+
+    >>> from gluonish import np
+    >>> np.ravel(np.ones((2, 3))).shape
+    (6,)
+    """
+    array = asarray(a)
+    flat: NDArray = _core.invoke("_np_reshape", [array], {"shape": (array.size,)})
+    return flat
+
+
+def shape(a: ArrayLike) -> Shape:
+    """The shape of an array, a list or a number.
+
+    >>> shape([[1, 2]])
+    (1, 2)
+    """
+    return a.shape if isinstance(a, NDArray) else numpy.shape(a)
+
+
+def ndim(a: ArrayLike) -> int:
+    """The number of dimensions of an array, a list or a number.
+
+    >>> ndim([[1, 2]])
+    2
+    """
+    return len(shape(a))
+
+
+def size(a: ArrayLike, axis: int | None = None) -> int:
+    """The number of elements, or the size of one axis.
+
+    >>> size([[1, 2]]), size([[1, 2]], 0)
+    (2, 1)
+    """
+    sizes = shape(a)
+    return int(numpy.prod(sizes)) if axis is None else sizes[axis]

@@ -1,0 +1,242 @@
+"""New arrays, with NumPy's signatures. Floating numbers are float32 unless ``npx.set_np(dtype=True)`` says float64."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy.typing as npt
+
+from gluonish import _core, _create
+from gluonish._core import ArrayLike, NDArray, Number
+from gluonish._dtype import default_float, dtype_name
+from gluonish.context import ContextLike, device_index
+from gluonish.errors import UnsupportedError
+
+__all__ = [
+    "arange",
+    "array",
+    "asarray",
+    "ascontiguousarray",
+    "empty",
+    "empty_like",
+    "eye",
+    "full",
+    "full_like",
+    "identity",
+    "linspace",
+    "ones",
+    "ones_like",
+    "zeros",
+    "zeros_like",
+]
+
+DType = npt.DTypeLike | None
+Sizes = int | Iterable[int]
+
+
+def array(
+    object: Any,
+    dtype: DType = None,
+    copy: bool = True,
+    order: str = "C",
+    ctx: ContextLike = None,
+    *,
+    device: ContextLike = None,
+) -> NDArray:
+    """An array from numbers, nested lists, NumPy arrays or arrays of other libraries.
+
+    Arrays keep their type; Python's numbers become bool, int64 or float32. ``copy=False`` returns an NDArray that
+    fits as it is.
+
+    >>> import numpy as np
+    >>> array([1, 2]).dtype, array([1.5]).dtype, array(np.float64([1.5])).dtype
+    (dtype('int64'), dtype('float32'), dtype('float64'))
+    """
+    _row_major(order, "array")
+    if isinstance(object, NDArray):
+        index = object._device if ctx is None and device is None else device_index(ctx, device)
+        moved = _core.copy_to_device(object, index) if copy or index != object._device else object
+        return moved if dtype is None else moved.astype(dtype, copy=False)
+    host = _create.host_array(object, "array")
+    name = dtype_name(dtype if dtype is not None else host.dtype)
+    if dtype is None and name == "float64" and not hasattr(object, "dtype"):
+        name = default_float()
+    return _create.from_host(host, name, device_index(ctx, device))
+
+
+def asarray(a: Any, dtype: DType = None, order: str = "C", *, device: ContextLike = None) -> NDArray:
+    """``a`` itself if it is an NDArray of that type, else an array of it.
+
+    >>> x = ones(3)
+    >>> asarray(x) is x
+    True
+    """
+    return array(a, dtype, copy=False, order=order, device=device)
+
+
+ascontiguousarray = asarray
+
+
+def empty(
+    shape: Sizes, dtype: DType = None, order: str = "C", ctx: ContextLike = None, *, device: ContextLike = None
+) -> NDArray:
+    """An array whose values are whatever was in the memory.
+
+    >>> empty((2, 3)).shape
+    (2, 3)
+    """
+    _row_major(order, "empty")
+    return _create.empty(shape, dtype or default_float(), device_index(ctx, device))
+
+
+def zeros(
+    shape: Sizes, dtype: DType = None, order: str = "C", ctx: ContextLike = None, *, device: ContextLike = None
+) -> NDArray:
+    """An array of zeros.
+
+    >>> zeros((2, 0, 3)).size
+    0
+    """
+    _row_major(order, "zeros")
+    return _create.filled(shape, 0, dtype or default_float(), device_index(ctx, device), None, "zeros")
+
+
+def ones(
+    shape: Sizes, dtype: DType = None, order: str = "C", ctx: ContextLike = None, *, device: ContextLike = None
+) -> NDArray:
+    """An array of ones.
+
+    >>> ones(2, dtype=bool).tolist()
+    [True, True]
+    """
+    _row_major(order, "ones")
+    return _create.filled(shape, 1, dtype or default_float(), device_index(ctx, device), None, "ones")
+
+
+def full(
+    shape: Sizes,
+    fill_value: ArrayLike,
+    dtype: DType = None,
+    order: str = "C",
+    ctx: ContextLike = None,
+    out: NDArray | None = None,
+    *,
+    device: ContextLike = None,
+) -> NDArray:
+    """An array filled with one value, of its type; or with values that broadcast to the shape.
+
+    >>> full((2,), 7).tolist(), full((2, 2), [1, 2]).tolist()
+    ([7, 7], [[1, 2], [1, 2]])
+    """
+    _row_major(order, "full")
+    index = device_index(ctx, device)
+    value = asarray(fill_value, device=ctx if ctx is not None else device)
+    if not value.shape and not isinstance(fill_value, NDArray):
+        return _create.filled(shape, value.item(), dtype or value.dtype, index, out, "full")
+    return _create.filled(shape, value, dtype or value.dtype, index, out, "full")
+
+
+def zeros_like(a: ArrayLike, dtype: DType = None, out: NDArray | None = None) -> NDArray:
+    """Zeros of the shape and, unless given, the type of an array.
+
+    >>> zeros_like(array([1, 2])).tolist()
+    [0, 0]
+    """
+    return full_like(a, 0, dtype, out)
+
+
+def ones_like(a: ArrayLike, dtype: DType = None, out: NDArray | None = None) -> NDArray:
+    """Ones of the shape and, unless given, the type of an array.
+
+    >>> ones_like(array([1, 2]), dtype="float32").tolist()
+    [1.0, 1.0]
+    """
+    return full_like(a, 1, dtype, out)
+
+
+def empty_like(a: ArrayLike, dtype: DType = None) -> NDArray:
+    """An array of the shape and, unless given, the type of another, with whatever was in the memory.
+
+    >>> empty_like(ones((2, 3))).shape
+    (2, 3)
+    """
+    like = asarray(a)
+    return _create.empty(like.shape, dtype or like.dtype, like._device)
+
+
+def full_like(a: ArrayLike, fill_value: Number, dtype: DType = None, out: NDArray | None = None) -> NDArray:
+    """One value in the shape and, unless given, the type of an array.
+
+    >>> full_like(array([1, 2]), 5).tolist()
+    [5, 5]
+    """
+    like = asarray(a)
+    return _create.filled(like.shape, fill_value, dtype or like.dtype, like._device, out, "full_like")
+
+
+def arange(
+    start: Number,
+    stop: Number | None = None,
+    step: Number = 1,
+    dtype: DType = None,
+    ctx: ContextLike = None,
+    *,
+    device: ContextLike = None,
+) -> NDArray:
+    """``start, start + step, ...`` up to ``stop``, which is left out. Integers give int64, else the type is floating.
+
+    >>> arange(3).tolist(), arange(0, 1, 0.25).tolist()
+    ([0, 1, 2], [0.0, 0.25, 0.5, 0.75])
+    """
+    whole = all(isinstance(value, int) for value in (start, stop if stop is not None else 0, step))
+    return _create.arange(
+        start, stop, step, dtype or ("int64" if whole else default_float()), device_index(ctx, device)
+    )
+
+
+def linspace(
+    start: Number,
+    stop: Number,
+    num: int = 50,
+    endpoint: bool = True,
+    dtype: DType = None,
+    ctx: ContextLike = None,
+    *,
+    device: ContextLike = None,
+) -> NDArray:
+    """``num`` values at equal distances from ``start`` to ``stop``, with or without that.
+
+    >>> linspace(0, 1, 5).tolist()
+    [0.0, 0.25, 0.5, 0.75, 1.0]
+    """
+    return _create.linspace(start, stop, num, endpoint, dtype or default_float(), device_index(ctx, device))
+
+
+def eye(
+    N: int,
+    M: int | None = None,
+    k: int = 0,
+    dtype: DType = None,
+    ctx: ContextLike = None,
+    *,
+    device: ContextLike = None,
+) -> NDArray:
+    """A matrix of N by M (None: N) with ones on a diagonal: the main one, or the ``k``-th above it.
+
+    >>> eye(2, 3, 1).tolist()
+    [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    """
+    return _create.eye(N, N if M is None else M, k, dtype or default_float(), device_index(ctx, device))
+
+
+def identity(n: int, dtype: DType = None, ctx: ContextLike = None, *, device: ContextLike = None) -> NDArray:
+    """A square matrix with ones on the main diagonal.
+
+    >>> identity(2).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    return eye(n, dtype=dtype, ctx=ctx, device=device)
+
+
+def _row_major(order: str, function: str) -> None:
+    if order not in ("C", "K", "A"):
+        raise UnsupportedError(f"{function}: order={order!r}: arrays are made in row-major order; use 'C'")

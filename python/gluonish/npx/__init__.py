@@ -1,0 +1,43 @@
+"""What neural networks need and NumPy has not: MXNet's extension of `np`.
+
+>>> from gluonish import np, npx
+>>> npx.relu(np.array([-1.0, 2.0])).tolist()
+[0.0, 2.0]
+>>> npx.softmax(np.array([0.0, 0.0])).tolist()
+[0.5, 0.5]
+"""
+
+from gluonish._core import wait_all as waitall
+from gluonish._faces import functions
+from gluonish._missing import explained
+from gluonish.context import cpu, cpu_pinned, current_context, current_device, gpu, num_gpus
+from gluonish.nd import broadcast_like, reshape_like, stop_gradient
+from gluonish.random import seed
+from gluonish.util import is_np_array, is_np_default_dtype, is_np_shape, reset_np, set_np, use_np
+
+__all__ = [
+    "broadcast_like",
+    "cpu",
+    "cpu_pinned",
+    "current_context",
+    "current_device",
+    "gpu",
+    "is_np_array",
+    "is_np_default_dtype",
+    "is_np_shape",
+    "num_gpus",
+    "reset_np",
+    "reshape_like",
+    "seed",
+    "set_np",
+    "stop_gradient",
+    "use_np",
+    "waitall",
+]
+
+# Rows that MXNet has under these names in npx, not in np.
+_ROWS = ("erf", "gelu", "log_softmax", "one_hot", "pick", "relu", "rsqrt", "sigmoid", "softmax", "softsign", "topk")
+globals().update({name: function for name, function in functions("nd").items() if name in _ROWS})
+__all__ += list(_ROWS)
+
+__getattr__ = explained("gluonish.npx", __all__)

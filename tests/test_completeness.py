@@ -1,0 +1,39 @@
+"""Every row of the op table has samples, and every gradient rule is differentiated by one."""
+
+import pytest
+from ops.driver import NAMES, TABLE
+from samples import SAMPLES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_op_has_samples(name):
+    assert any(s.op == name for s in SAMPLES), f"{name} has no sample: add a line to tests/samples.py"
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if TABLE[n]["grad"] == "rule"])
+def test_every_gradient_is_tested(name):
+    assert any(s.op == name and s.grad for s in SAMPLES), f"{name} has a gradient that no sample differentiates"
+
+
+@pytest.mark.parametrize("name", sorted({s.op for s in SAMPLES}))
+def test_every_sample_has_an_op(name):
+    assert name in TABLE
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_input_is_differentiated(name):
+    """A differentiable op takes gradients of all inputs that are not positions, conditions or state."""
+    told = {i for s in SAMPLES if s.op == name for i in s.grad}
+    apart = {"indices", "index", "condition", "total"}
+    if TABLE[name]["grad"] == "rule":
+        wanted = {i for i, x in enumerate(TABLE[name]["inputs"]) if x["name"] not in apart}
+        assert wanted <= told
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_row_is_whole(name):
+    row = TABLE[name]
+    assert row["doc"].endswith((".", ")"))
+    assert all(a["doc"] for a in row["attrs"])
+    assert row["internal"] == (not any(row["faces"].values()) and not row["operator"])
+    assert row["internal"] == name.startswith("_") or name in {"_copy", "_np_reshape"}
