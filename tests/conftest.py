@@ -21,12 +21,13 @@ def forget_errors() -> None:
             return core.wait_all()
         except core.MXNetError:
             continue
+    return None
 
 
 @pytest.fixture(autouse=True)
 def _fresh():
     core.seed(42, None)
-    np.random.seed(42)  # noqa: NPY002
+    np.random.seed(42)
     yield
     forget_errors()
     core.set_recording(False)

@@ -24,6 +24,7 @@
 """
 
 import atexit
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +32,10 @@ from gluonish import _core
 
 if _core.setting_problems():
     raise _core.ArgumentError("; ".join(_core.setting_problems()))
+_core.set_package_directory(os.path.dirname(__file__))
 atexit.register(_core.shutdown)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_core.drain)
 
 from gluonish import autograd, base, context, errors, nd, random  # noqa: E402 - not before the settings are right
 from gluonish._core import wait_all as waitall  # noqa: E402

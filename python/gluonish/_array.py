@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gluonish import _core, autograd
-from gluonish._core import NDArray, Number, Shape
-from gluonish._create import from_host, shape_of
+from gluonish._core import NDArray
+from gluonish._create import array_of, from_host, shape_of
 from gluonish._dtype import dtype_name
+from gluonish._types import Number, Shape
 from gluonish.context import Context, device_index, from_index
 from gluonish.errors import ArgumentError, ShapeError, UnsupportedError
 
@@ -31,21 +32,42 @@ class _Methods(_Array):
     # Values.
 
     def asnumpy(self) -> npt.NDArray[Any]:
-        """A NumPy array with a copy of the values, once they are there. bfloat16 comes as float32."""
+        """A NumPy array with a copy of the values, once they are there. bfloat16 comes as float32.
+
+        >>> from gluonish import nd
+        >>> nd.array([1, 2]).asnumpy()
+        array([1., 2.], dtype=float32)
+        """
         return _core.to_numpy(self)
 
     def asscalar(self) -> Number:
-        """The value of an array of one element, as a Python number."""
+        """The value of an array of one element, as a Python number.
+
+        >>> from gluonish import nd
+        >>> nd.array([[5]]).asscalar()
+        5.0
+        """
         if self.size != 1:
             raise ShapeError(f"asscalar: an array of one element is needed, got shape {self.shape}; use asnumpy()")
         return _core.item(self)
 
     def item(self, *index: int) -> Number:
-        """The value of an array of one element, or of the element at an index, as a Python number."""
+        """The value of an array of one element, or of the element at an index, as a Python number.
+
+        >>> from gluonish import nd
+        >>> x = nd.array([[1, 2], [3, 4]])
+        >>> x.item(1, 0), x.sum().item()
+        (3.0, 10.0)
+        """
         return self[index].asscalar() if index else self.asscalar()
 
     def tolist(self) -> Any:
-        """The values as nested lists of Python numbers."""
+        """The values as nested lists of Python numbers.
+
+        >>> from gluonish import nd
+        >>> nd.ones((1, 2)).tolist()
+        [[1.0, 1.0]]
+        """
         return self.asnumpy().tolist()
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
@@ -71,7 +93,8 @@ class _Methods(_Array):
         return (self[i] for i in range(len(self)))
 
     def __contains__(self, value: Any) -> bool:
-        return bool(_core.item((self == value).sum()))
+        found: NDArray | bool = self == value  # False where Python alone has an answer, as for a string
+        return isinstance(found, NDArray) and bool(found.sum())
 
     # Identity, copies, pickles.
 
@@ -87,12 +110,25 @@ class _Methods(_Array):
         return self.copy()
 
     def copy(self) -> NDArray:
-        """A new array with the same values."""
+        """A new array with the same values.
+
+        >>> from gluonish import nd
+        >>> x = nd.ones(2)
+        >>> y = x.copy()
+        >>> y[:] = 5
+        >>> x.tolist()
+        [1.0, 1.0]
+        """
         copied: NDArray = _core.invoke("_copy", [self], {})
         return copied
 
     def astype(self, dtype: npt.DTypeLike, copy: bool = True) -> NDArray:
-        """The values as another type. With ``copy=False`` the array itself where it has that type already."""
+        """The values as another type. With ``copy=False`` the array itself where it has that type already.
+
+        >>> from gluonish import nd
+        >>> nd.array([1.7]).astype("int32").tolist()
+        [1]
+        """
         name = dtype_name(dtype)
         if name == _name(self):
             return self.copy() if copy else self
@@ -103,20 +139,36 @@ class _Methods(_Array):
 
     @property
     def context(self) -> Context:
-        """The device that holds the array."""
+        """The device that holds the array.
+
+        >>> from gluonish import nd
+        >>> nd.ones(2).context
+        cpu(0)
+        """
         return from_index(self._device)
 
     ctx = device = context
 
     def as_in_context(self, context: Context | str) -> NDArray:
-        """The array on a device: itself if it is there already, else a copy."""
+        """The array on a device: itself if it is there already, else a copy.
+
+        >>> from gluonish import nd
+        >>> nd.ones(2).as_in_context("cpu(1)").ctx
+        cpu(1)
+        """
         index = device_index(context)
         return self if index == self._device else _core.copy_to_device(self, index)
 
     as_in_ctx = to_device = as_in_context
 
     def copyto(self, other: NDArray | Context | str) -> NDArray:
-        """Copies the values into another array, which is returned, or to a device, as a new array."""
+        """Copies the values into another array, which is returned, or to a device, as a new array.
+
+        >>> from gluonish import nd
+        >>> x = nd.zeros((2, 2))
+        >>> nd.array([1, 2]).copyto(x).tolist()
+        [[1.0, 2.0], [1.0, 2.0]]
+        """
         if isinstance(other, NDArray):
             if other is not self:
                 _core.copy_into(other, self)
@@ -129,30 +181,69 @@ class _Methods(_Array):
         """Asks for the gradient of this array: ``backward`` writes it to ``x.grad`` or adds it there ("add").
 
         The gradient starts at 0. An array that was computed becomes a starting point: what led to it is forgotten.
+
+        >>> from gluonish import nd
+        >>> x = nd.ones(2)
+        >>> x.attach_grad()
+        >>> x.grad.tolist()
+        [0.0, 0.0]
         """
         _dense(stype, "attach_grad")
         _core.attach_grad(self, autograd.check_req(grad_req, "attach_grad"))
 
     def backward(self, out_grad: NDArray | None = None, retain_graph: bool = False, train_mode: bool = True) -> None:
-        """Computes the gradients of this array's sum, or of its sum weighted by ``out_grad``."""
+        """Computes the gradients of this array's sum, or of its sum weighted by ``out_grad``.
+
+        >>> from gluonish import nd
+        >>> x = nd.array([1, 2])
+        >>> x.attach_grad()
+        >>> with autograd.record():
+        ...     y = x * x
+        >>> y.backward(nd.array([1, 10]))
+        >>> x.grad.tolist()
+        [2.0, 40.0]
+        """
         autograd.backward([self], [out_grad], retain_graph, train_mode)
 
     def detach(self) -> NDArray:
-        """The same values, in the same memory, as a constant for gradients."""
+        """The same values, in the same memory, as a constant for gradients.
+
+        >>> from gluonish import nd
+        >>> x = nd.ones(2)
+        >>> x.detach()[0] = 5
+        >>> x.tolist()
+        [5.0, 1.0]
+        """
         return _core.detach(self)
 
     def register_hook(self, hook: Callable[[NDArray], NDArray | None]) -> "HookHandle":
-        """Calls ``hook(gradient)`` when backward reaches this array; what it returns, if anything, goes on instead."""
+        """Calls ``hook(gradient)`` when backward reaches this array; what it returns, if anything, goes on instead.
+
+        >>> from gluonish import nd
+        >>> x = nd.array([1, 2])
+        >>> x.attach_grad()
+        >>> handle = x.register_hook(lambda gradient: gradient * 10)
+        >>> with autograd.record():
+        ...     y = x * 3
+        >>> y.backward()
+        >>> x.grad.tolist()
+        [30.0, 30.0]
+        >>> handle.remove()
+        """
         return HookHandle(self, _core.add_hook(self, hook))
 
     # Waiting.
 
     def wait_to_read(self) -> None:
-        """Waits until the values are there. Raises what went wrong on the way."""
+        """Waits until the values are there. Raises what went wrong on the way.
+
+        >>> from gluonish import nd
+        >>> nd.ones(2).wait_to_read()
+        """
         _core.wait(self)
 
     def wait_to_write(self) -> None:
-        """Waits until nothing uses the array any more."""
+        """The same as ``wait_to_read``: a write waits by itself for those who still read."""
         _core.wait(self)
 
     # Shapes.
@@ -162,6 +253,11 @@ class _Methods(_Array):
 
         Sizes may be codes: 0 keeps a dimension, -1 is what is left, -2 keeps the rest, -3 joins two, -4 splits one
         into the two that follow. ``reverse=True`` reads them from the right.
+
+        >>> from gluonish import nd
+        >>> x = nd.ones((2, 3, 4))
+        >>> x.reshape(6, 4).shape, x.reshape(0, -1).shape, x.reshape((-3, 0)).shape
+        ((6, 4), (2, 12), (6, 4))
         """
         codes = _variadic(kwargs.pop("shape", None), shape, "reshape", "shape")
         reverse = kwargs.pop("reverse", False)
@@ -174,18 +270,34 @@ class _Methods(_Array):
         return reshaped
 
     def reshape_like(self, other: NDArray) -> NDArray:
-        """The same values in another array's shape."""
-        reshaped: NDArray = _core.invoke("_np_reshape", [self], {"shape": other.shape})
+        """The same values in another array's shape.
+
+        >>> from gluonish import nd
+        >>> nd.ones(6).reshape_like(nd.ones((2, 3))).shape
+        (2, 3)
+        """
+        reshaped: NDArray = _core.invoke("_np_reshape", [self], {"shape": array_of(other, "reshape_like").shape})
         return reshaped
 
     def flatten(self) -> NDArray:
-        """A matrix: the first axis stays, the others become one. Shape (a, b, c) becomes (a, b * c)."""
+        """A matrix: the first axis stays, the others become one. Shape (a, b, c) becomes (a, b * c).
+
+        >>> from gluonish import nd
+        >>> nd.ones((2, 3, 4)).flatten().shape
+        (2, 12)
+        """
         rows, rest = (self.shape[0], self.shape[1:]) if self.shape else (1, ())
         flat: NDArray = _core.invoke("_np_reshape", [self], {"shape": (rows, math.prod(rest))})
         return flat
 
     def transpose(self, *axes: int | Sequence[int] | None, **kwargs: Any) -> NDArray:
-        """The axes in another order, as a view; reversed when none is given."""
+        """The axes in another order, as a view; reversed when none is given.
+
+        >>> from gluonish import nd
+        >>> x = nd.ones((2, 3, 4))
+        >>> x.transpose().shape, x.transpose(1, 0, 2).shape
+        ((4, 3, 2), (3, 2, 4))
+        """
         order = _variadic(kwargs.pop("axes", None), axes, "transpose", "axes")
         if kwargs:
             raise ArgumentError(f"transpose: unknown argument {next(iter(kwargs))!r}: expected axes")
@@ -193,13 +305,23 @@ class _Methods(_Array):
         return transposed
 
     def broadcast_to(self, shape: int | Sequence[int]) -> NDArray:
-        """The values repeated over a larger shape, as a view; 0 keeps a dimension."""
+        """The values repeated over a larger shape, as a view; 0 keeps a dimension.
+
+        >>> from gluonish import nd
+        >>> nd.ones((1, 3)).broadcast_to((2, 3)).shape
+        (2, 3)
+        """
         wide: NDArray = _core.invoke("broadcast_to", [self], {"shape": shape_of(shape, "broadcast_to")})
         return wide
 
     def broadcast_like(self, other: NDArray) -> NDArray:
-        """The values repeated over another array's shape, as a view."""
-        wide: NDArray = _core.invoke("broadcast_to", [self], {"shape": other.shape})
+        """The values repeated over another array's shape, as a view.
+
+        >>> from gluonish import nd
+        >>> nd.ones((1, 3)).broadcast_like(nd.ones((2, 3))).shape
+        (2, 3)
+        """
+        wide: NDArray = _core.invoke("broadcast_to", [self], {"shape": array_of(other, "broadcast_like").shape})
         return wide
 
     # MXNet's storage types and its two array types are one here.
@@ -258,8 +380,8 @@ def _rebuilt(host: npt.NDArray[Any], dtype: str, device: str) -> NDArray:
     return from_host(host, dtype, device_index(device))
 
 
-def _dense(stype: str | None, function: str) -> None:
-    if stype not in (None, "default"):
+def _dense(stype: object, function: str) -> None:
+    if stype is not None and not (isinstance(stype, str) and stype == "default"):
         raise UnsupportedError(
             f"{function}: stype={stype!r}: sparse arrays are not built; the only storage type is 'default'"
         )
@@ -269,8 +391,10 @@ def _variadic(named: Any, given: tuple[Any, ...], function: str, name: str) -> S
     """Sizes or axes that came as numbers, as one sequence, by keyword or not at all."""
     if named is not None and given:
         raise ArgumentError(f"{function}: {name} is given twice, as {given} and as {name}={named}")
+    if named is None and not given:
+        return None
     found = named if named is not None else given[0] if len(given) == 1 else given
-    if found is None or (found == () and named is None and not given):
+    if found is None:
         return None
     try:
         return (int(found),) if not isinstance(found, Sequence | np.ndarray) else tuple(int(v) for v in found)

@@ -1,19 +1,12 @@
 """The native module. Its users are the modules of this package; everybody else takes the names from those."""
 
-from collections.abc import Callable, Sequence
-from typing import Any, Literal, TypeAlias, TypedDict
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal
 
-import numpy as np
 import numpy.typing as npt
 
+from gluonish._types import ArrayLike, DTypeLike, Face, Number, ProfilerEvent, Setting, Shape
 from gluonish.context import Context
-
-Number: TypeAlias = float | int | bool
-ArrayLike: TypeAlias = "NDArray | Number | npt.ArrayLike"
-DTypeLike: TypeAlias = npt.DTypeLike
-Shape: TypeAlias = tuple[int, ...]
-Index: TypeAlias = Any
-Face: TypeAlias = Callable[..., Any]
 
 class MXNetError(RuntimeError): ...
 class ShapeError(MXNetError, ValueError): ...
@@ -121,29 +114,16 @@ class NDArray(ArrayOps):
     def __le__(self, other: ArrayLike) -> NDArray: ...
     def __gt__(self, other: ArrayLike) -> NDArray: ...
     def __ge__(self, other: ArrayLike) -> NDArray: ...
-    def __getitem__(self, key: Index) -> NDArray: ...
-    def __setitem__(self, key: Index, value: ArrayLike) -> None: ...
+    def __getitem__(self, key: Any) -> NDArray: ...
+    def __setitem__(self, key: Any, value: ArrayLike) -> None: ...
     def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[NDArray]: ...
+    def __contains__(self, value: object) -> bool: ...
     def __bool__(self) -> bool: ...
     def __int__(self) -> int: ...
     def __float__(self) -> float: ...
     def __index__(self) -> int: ...
     def __hash__(self) -> int: ...
-
-class ProfilerEvent(TypedDict):
-    op: str
-    device: int
-    thread: int
-    queued: int
-    start: int
-    end: int
-    bytes: int
-
-class Setting(TypedDict):
-    name: str
-    default: str
-    doc: str
-    value: str
 
 # Ops.
 def faces() -> dict[str, dict[str, Face]]: ...
@@ -207,6 +187,8 @@ def seed(seed: int, device: int | None) -> None: ...
 # Waiting, devices, engine.
 def wait(x: NDArray) -> None: ...
 def wait_all() -> None: ...
+def drain() -> None: ...
+def set_package_directory(path: str) -> None: ...
 def current_device() -> int: ...
 def set_current_device(device: int) -> int: ...
 def device_name(device: int) -> str: ...
@@ -219,7 +201,7 @@ def set_inflight_bytes(count: int) -> int: ...
 def engine_stats() -> dict[str, int]: ...
 def isa() -> str: ...
 def limit_isa(name: str) -> str: ...
-def shutdown() -> None: ...
+def shutdown() -> bool: ...
 def callback(
     name: str,
     fn: Callable[[list[NDArray], list[NDArray]], object],
@@ -242,4 +224,1294 @@ def setting_problems() -> list[str]: ...
 
 # ---- Below: made from the op table by tools/gen_stubs.py (`make stubs`). Do not edit. ----
 
-class ArrayOps: ...
+class NdOps:
+    @staticmethod
+    def Cast(data: ArrayLike, dtype: DTypeLike, *, out: NDArray | None = None) -> NDArray:
+        """The values in another type."""
+
+    @staticmethod
+    def Concat(*data: ArrayLike, dim: int = 1, out: NDArray | None = None) -> NDArray:
+        """Arrays joined along an axis."""
+
+    @staticmethod
+    def Reshape(data: ArrayLike, shape: int | Sequence[int], *, out: NDArray | None = None) -> NDArray:
+        """The same values in another shape; 0 keeps a dimension, -1 is what is left, -2 keeps the rest, -3 joins two, -4 splits one."""
+
+    @staticmethod
+    def SliceChannel(
+        data: ArrayLike,
+        num_outputs: int,
+        axis: int = 1,
+        squeeze_axis: bool = False,
+        *,
+        out: NDArray | list[NDArray] | None = None,
+    ) -> NDArray | list[NDArray]:
+        """Equal parts along an axis."""
+
+    @staticmethod
+    def SwapAxis(data: ArrayLike, dim1: int = 0, dim2: int = 0, *, out: NDArray | None = None) -> NDArray:
+        """Two axes exchanged."""
+
+    @staticmethod
+    def abs(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Absolute value."""
+
+    @staticmethod
+    def add(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """`lhs + rhs`."""
+
+    @staticmethod
+    def arccos(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Inverse cosine, in radians."""
+
+    @staticmethod
+    def arccosh(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Inverse hyperbolic cosine."""
+
+    @staticmethod
+    def arcsin(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Inverse sine, in radians."""
+
+    @staticmethod
+    def arcsinh(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Inverse hyperbolic sine."""
+
+    @staticmethod
+    def arctan(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Inverse tangent, in radians."""
+
+    @staticmethod
+    def arctanh(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Inverse hyperbolic tangent."""
+
+    @staticmethod
+    def argmax(
+        data: ArrayLike,
+        axis: int | None = None,
+        keepdims: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Position of the largest value along an axis, or in the flattened array."""
+
+    @staticmethod
+    def argmin(
+        data: ArrayLike,
+        axis: int | None = None,
+        keepdims: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Position of the smallest value along an axis, or in the flattened array."""
+
+    @staticmethod
+    def broadcast_add(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """`lhs + rhs`."""
+
+    @staticmethod
+    def broadcast_div(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """`lhs / rhs`, as real numbers."""
+
+    @staticmethod
+    def broadcast_equal(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Whether `lhs == rhs`."""
+
+    @staticmethod
+    def broadcast_greater(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Whether `lhs > rhs`."""
+
+    @staticmethod
+    def broadcast_greater_equal(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Whether `lhs >= rhs`."""
+
+    @staticmethod
+    def broadcast_hypot(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """`sqrt(lhs ** 2 + rhs ** 2)`, without overflow."""
+
+    @staticmethod
+    def broadcast_lesser(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Whether `lhs < rhs`."""
+
+    @staticmethod
+    def broadcast_lesser_equal(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Whether `lhs <= rhs`."""
+
+    @staticmethod
+    def broadcast_logical_and(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Whether both are not 0."""
+
+    @staticmethod
+    def broadcast_logical_or(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Whether one of the two is not 0."""
+
+    @staticmethod
+    def broadcast_logical_xor(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Whether exactly one of the two is not 0."""
+
+    @staticmethod
+    def broadcast_maximum(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """The larger of two; NaN if either is."""
+
+    @staticmethod
+    def broadcast_minimum(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """The smaller of two; NaN if either is."""
+
+    @staticmethod
+    def broadcast_minus(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """`lhs - rhs`."""
+
+    @staticmethod
+    def broadcast_mod(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """The remainder, with the sign of `rhs`."""
+
+    @staticmethod
+    def broadcast_mul(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """`lhs * rhs`."""
+
+    @staticmethod
+    def broadcast_not_equal(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Whether `lhs != rhs`."""
+
+    @staticmethod
+    def broadcast_plus(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """`lhs + rhs`."""
+
+    @staticmethod
+    def broadcast_power(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """`lhs ** rhs`; of integers an integer."""
+
+    @staticmethod
+    def broadcast_sub(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """`lhs - rhs`."""
+
+    @staticmethod
+    def broadcast_to(data: ArrayLike, shape: int | Sequence[int], *, out: NDArray | None = None) -> NDArray:
+        """The values repeated over a larger shape, without a copy; 0 keeps a dimension."""
+
+    @staticmethod
+    def cast(data: ArrayLike, dtype: DTypeLike, *, out: NDArray | None = None) -> NDArray:
+        """The values in another type."""
+
+    @staticmethod
+    def cbrt(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Cube root."""
+
+    @staticmethod
+    def ceil(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """The smallest integer not below `x`."""
+
+    @staticmethod
+    def clip(data: ArrayLike, a_min: ArrayLike, a_max: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """`x` held between two bounds."""
+
+    @staticmethod
+    def concat(*data: ArrayLike, dim: int = 1, out: NDArray | None = None) -> NDArray:
+        """Arrays joined along an axis."""
+
+    @staticmethod
+    def cos(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Cosine of an angle in radians."""
+
+    @staticmethod
+    def cosh(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Hyperbolic cosine."""
+
+    @staticmethod
+    def degrees(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Radians to degrees."""
+
+    @staticmethod
+    def divide(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """`lhs / rhs`, as real numbers."""
+
+    @staticmethod
+    def dot(
+        lhs: ArrayLike,
+        rhs: ArrayLike,
+        transpose_a: bool = False,
+        transpose_b: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """The product over the last axis of the left and the first of the right array."""
+
+    @staticmethod
+    def elemwise_add(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """`lhs + rhs`."""
+
+    @staticmethod
+    def elemwise_div(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """`lhs / rhs`, as real numbers."""
+
+    @staticmethod
+    def elemwise_mul(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """`lhs * rhs`."""
+
+    @staticmethod
+    def elemwise_sub(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """`lhs - rhs`."""
+
+    @staticmethod
+    def equal(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Whether `lhs == rhs`."""
+
+    @staticmethod
+    def erf(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """The error function."""
+
+    @staticmethod
+    def exp(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """`e ** x`."""
+
+    @staticmethod
+    def expand_dims(data: ArrayLike, axis: int, *, out: NDArray | None = None) -> NDArray:
+        """A new axis of size 1."""
+
+    @staticmethod
+    def expm1(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """`exp(x) - 1`, accurate near 0."""
+
+    @staticmethod
+    def fix(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """The integer part of `x`."""
+
+    @staticmethod
+    def floor(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """The largest integer not above `x`."""
+
+    @staticmethod
+    def gelu(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """`x` times the normal distribution function of `x`."""
+
+    @staticmethod
+    def greater(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Whether `lhs > rhs`."""
+
+    @staticmethod
+    def greater_equal(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Whether `lhs >= rhs`."""
+
+    @staticmethod
+    def identity(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """A fresh contiguous array with the same values."""
+
+    @staticmethod
+    def isnan(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Whether `x` is not a number."""
+
+    @staticmethod
+    def lesser(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Whether `lhs < rhs`."""
+
+    @staticmethod
+    def lesser_equal(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Whether `lhs <= rhs`."""
+
+    @staticmethod
+    def linalg_potrf(A: ArrayLike, lower: bool = True, *, out: NDArray | None = None) -> NDArray:
+        """The Cholesky factor of symmetric positive definite matrices."""
+
+    @staticmethod
+    def linalg_trsm(
+        A: ArrayLike,
+        B: ArrayLike,
+        transpose: bool = False,
+        rightside: bool = False,
+        lower: bool = True,
+        alpha: float = 1.0,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Solves a triangular system of equations."""
+
+    @staticmethod
+    def log(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Natural logarithm; -inf at 0, NaN below."""
+
+    @staticmethod
+    def log10(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Logarithm to base 10."""
+
+    @staticmethod
+    def log1p(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """`log(1 + x)`, accurate near 0."""
+
+    @staticmethod
+    def log2(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Logarithm to base 2."""
+
+    @staticmethod
+    def log_softmax(
+        data: ArrayLike,
+        axis: int = -1,
+        temperature: float | None = None,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """`x - log(sum(exp(x)))` along an axis."""
+
+    @staticmethod
+    def logical_and(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Whether both are not 0."""
+
+    @staticmethod
+    def logical_not(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Whether `x` is 0."""
+
+    @staticmethod
+    def logical_or(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Whether one of the two is not 0."""
+
+    @staticmethod
+    def logical_xor(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Whether exactly one of the two is not 0."""
+
+    @staticmethod
+    def max(
+        data: ArrayLike,
+        axis: int | Sequence[int] | None = None,
+        keepdims: bool = False,
+        exclude: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Largest value over axes; NaN if there is one."""
+
+    @staticmethod
+    def max_axis(
+        data: ArrayLike,
+        axis: int | Sequence[int] | None = None,
+        keepdims: bool = False,
+        exclude: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Largest value over axes; NaN if there is one."""
+
+    @staticmethod
+    def maximum(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """The larger of two; NaN if either is."""
+
+    @staticmethod
+    def mean(
+        data: ArrayLike,
+        axis: int | Sequence[int] | None = None,
+        keepdims: bool = False,
+        exclude: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Arithmetic mean over axes."""
+
+    @staticmethod
+    def min(
+        data: ArrayLike,
+        axis: int | Sequence[int] | None = None,
+        keepdims: bool = False,
+        exclude: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Smallest value over axes; NaN if there is one."""
+
+    @staticmethod
+    def min_axis(
+        data: ArrayLike,
+        axis: int | Sequence[int] | None = None,
+        keepdims: bool = False,
+        exclude: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Smallest value over axes; NaN if there is one."""
+
+    @staticmethod
+    def minimum(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """The smaller of two; NaN if either is."""
+
+    @staticmethod
+    def modulo(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """The remainder, with the sign of `rhs`."""
+
+    @staticmethod
+    def multiply(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """`lhs * rhs`."""
+
+    @staticmethod
+    def negative(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """`-x`."""
+
+    @staticmethod
+    def normal(
+        loc: float = 0.0,
+        scale: float = 1.0,
+        shape: int | Sequence[int] | None = None,
+        dtype: DTypeLike = 'float32',
+        *,
+        ctx: Context | str | None = None,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Normally distributed random numbers."""
+
+    @staticmethod
+    def not_equal(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Whether `lhs != rhs`."""
+
+    @staticmethod
+    def one_hot(
+        indices: ArrayLike,
+        depth: int,
+        on_value: float = 1.0,
+        off_value: float = 0.0,
+        dtype: DTypeLike = 'float32',
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Rows that are `on_value` at the given position and `off_value` elsewhere."""
+
+    @staticmethod
+    def ones_like(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Ones of the input's shape and type."""
+
+    @staticmethod
+    def pick(
+        data: ArrayLike,
+        index: ArrayLike,
+        axis: int = -1,
+        keepdims: bool = False,
+        mode: Literal["clip", "wrap", "raise"] = 'clip',
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """One element of each row along an axis, by its position."""
+
+    @staticmethod
+    def power(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """`lhs ** rhs`; of integers an integer."""
+
+    @staticmethod
+    def radians(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Degrees to radians."""
+
+    @staticmethod
+    def random_normal(
+        loc: float = 0.0,
+        scale: float = 1.0,
+        shape: int | Sequence[int] | None = None,
+        dtype: DTypeLike = 'float32',
+        *,
+        ctx: Context | str | None = None,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Normally distributed random numbers."""
+
+    @staticmethod
+    def random_uniform(
+        low: float = 0.0,
+        high: float = 1.0,
+        shape: int | Sequence[int] | None = None,
+        dtype: DTypeLike = 'float32',
+        *,
+        ctx: Context | str | None = None,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Uniform random numbers of [low, high)."""
+
+    @staticmethod
+    def reciprocal(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """`1 / x`."""
+
+    @staticmethod
+    def relu(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """`max(x, 0)`."""
+
+    @staticmethod
+    def reshape(data: ArrayLike, shape: int | Sequence[int], *, out: NDArray | None = None) -> NDArray:
+        """The same values in another shape; 0 keeps a dimension, -1 is what is left, -2 keeps the rest, -3 joins two, -4 splits one."""
+
+    @staticmethod
+    def rint(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """The nearest integer, halves to even."""
+
+    @staticmethod
+    def rsqrt(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """`1 / sqrt(x)`."""
+
+    @staticmethod
+    def sigmoid(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """`1 / (1 + exp(-x))`."""
+
+    @staticmethod
+    def sign(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """-1, 0 or 1 by the sign of `x`."""
+
+    @staticmethod
+    def sin(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Sine of an angle in radians."""
+
+    @staticmethod
+    def sinh(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Hyperbolic sine."""
+
+    @staticmethod
+    def softmax(
+        data: ArrayLike,
+        axis: int = -1,
+        temperature: float | None = None,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """`exp(x) / sum(exp(x))` along an axis."""
+
+    @staticmethod
+    def softsign(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """`x / (1 + abs(x))`."""
+
+    @staticmethod
+    def split(
+        data: ArrayLike,
+        num_outputs: int,
+        axis: int = 1,
+        squeeze_axis: bool = False,
+        *,
+        out: NDArray | list[NDArray] | None = None,
+    ) -> NDArray | list[NDArray]:
+        """Equal parts along an axis."""
+
+    @staticmethod
+    def sqrt(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Square root; NaN below 0."""
+
+    @staticmethod
+    def square(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """`x * x`."""
+
+    @staticmethod
+    def squeeze(data: ArrayLike, axis: int | Sequence[int] | None = None, *, out: NDArray | None = None) -> NDArray:
+        """Without the axes of size 1, or without those given."""
+
+    @staticmethod
+    def subtract(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """`lhs - rhs`."""
+
+    @staticmethod
+    def sum(
+        data: ArrayLike,
+        axis: int | Sequence[int] | None = None,
+        keepdims: bool = False,
+        exclude: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Sum over axes."""
+
+    @staticmethod
+    def sum_axis(
+        data: ArrayLike,
+        axis: int | Sequence[int] | None = None,
+        keepdims: bool = False,
+        exclude: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Sum over axes."""
+
+    @staticmethod
+    def swapaxes(data: ArrayLike, dim1: int = 0, dim2: int = 0, *, out: NDArray | None = None) -> NDArray:
+        """Two axes exchanged."""
+
+    @staticmethod
+    def take(
+        a: ArrayLike,
+        indices: ArrayLike,
+        axis: int = 0,
+        mode: Literal["clip", "wrap", "raise"] = 'clip',
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Elements along an axis, by their positions."""
+
+    @staticmethod
+    def tan(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Tangent of an angle in radians."""
+
+    @staticmethod
+    def tanh(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Hyperbolic tangent."""
+
+    @staticmethod
+    def topk(
+        data: ArrayLike,
+        axis: int = -1,
+        k: int = 1,
+        ret_typ: Literal["indices", "value", "mask", "both"] = 'indices',
+        is_ascend: bool = False,
+        dtype: DTypeLike | None = None,
+        *,
+        out: NDArray | list[NDArray] | None = None,
+    ) -> NDArray | list[NDArray]:
+        """The k largest (or smallest) elements along an axis: their positions, values, both, or a mask."""
+
+    @staticmethod
+    def transpose(data: ArrayLike, axes: int | Sequence[int] | None = None, *, out: NDArray | None = None) -> NDArray:
+        """The axes in another order; reversed when none is given."""
+
+    @staticmethod
+    def true_divide(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """`lhs / rhs`, as real numbers."""
+
+    @staticmethod
+    def trunc(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """The integer part of `x`."""
+
+    @staticmethod
+    def uniform(
+        low: float = 0.0,
+        high: float = 1.0,
+        shape: int | Sequence[int] | None = None,
+        dtype: DTypeLike = 'float32',
+        *,
+        ctx: Context | str | None = None,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Uniform random numbers of [low, high)."""
+
+    @staticmethod
+    def where(condition: ArrayLike, x: ArrayLike, y: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """`x` where the condition holds, else `y`."""
+
+    @staticmethod
+    def zeros_like(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Zeros of the input's shape and type."""
+
+class NpOps:
+    @staticmethod
+    def abs(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Absolute value."""
+
+    @staticmethod
+    def absolute(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Absolute value."""
+
+    @staticmethod
+    def add(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """`lhs + rhs`."""
+
+    @staticmethod
+    def amax(
+        data: ArrayLike,
+        axis: int | Sequence[int] | None = None,
+        keepdims: bool = False,
+        dtype: DTypeLike | None = None,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Largest value over axes; NaN if there is one."""
+
+    @staticmethod
+    def amin(
+        data: ArrayLike,
+        axis: int | Sequence[int] | None = None,
+        keepdims: bool = False,
+        dtype: DTypeLike | None = None,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Smallest value over axes; NaN if there is one."""
+
+    @staticmethod
+    def arccos(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Inverse cosine, in radians."""
+
+    @staticmethod
+    def arccosh(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Inverse hyperbolic cosine."""
+
+    @staticmethod
+    def arcsin(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Inverse sine, in radians."""
+
+    @staticmethod
+    def arcsinh(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Inverse hyperbolic sine."""
+
+    @staticmethod
+    def arctan(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Inverse tangent, in radians."""
+
+    @staticmethod
+    def arctan2(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """The angle of the point (rhs, lhs), in radians."""
+
+    @staticmethod
+    def arctanh(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Inverse hyperbolic tangent."""
+
+    @staticmethod
+    def argmax(
+        data: ArrayLike,
+        axis: int | None = None,
+        keepdims: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Position of the largest value along an axis, or in the flattened array."""
+
+    @staticmethod
+    def argmin(
+        data: ArrayLike,
+        axis: int | None = None,
+        keepdims: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Position of the smallest value along an axis, or in the flattened array."""
+
+    @staticmethod
+    def broadcast_to(data: ArrayLike, shape: int | Sequence[int], *, out: NDArray | None = None) -> NDArray:
+        """The values repeated over a larger shape, without a copy."""
+
+    @staticmethod
+    def cbrt(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Cube root."""
+
+    @staticmethod
+    def ceil(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """The smallest integer not below `x`."""
+
+    @staticmethod
+    def clip(data: ArrayLike, a_min: ArrayLike, a_max: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """`x` held between two bounds."""
+
+    @staticmethod
+    def concat(*data: ArrayLike, axis: int = 0, out: NDArray | None = None) -> NDArray:
+        """Arrays joined along an axis."""
+
+    @staticmethod
+    def concatenate(*data: ArrayLike, axis: int = 0, out: NDArray | None = None) -> NDArray:
+        """Arrays joined along an axis."""
+
+    @staticmethod
+    def copy(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """A fresh contiguous array with the same values."""
+
+    @staticmethod
+    def cos(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Cosine of an angle in radians."""
+
+    @staticmethod
+    def cosh(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Hyperbolic cosine."""
+
+    @staticmethod
+    def deg2rad(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Degrees to radians."""
+
+    @staticmethod
+    def degrees(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Radians to degrees."""
+
+    @staticmethod
+    def divide(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """`lhs / rhs`, as real numbers."""
+
+    @staticmethod
+    def equal(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Whether `lhs == rhs`."""
+
+    @staticmethod
+    def exp(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """`e ** x`."""
+
+    @staticmethod
+    def expand_dims(data: ArrayLike, axis: int, *, out: NDArray | None = None) -> NDArray:
+        """A new axis of size 1."""
+
+    @staticmethod
+    def expm1(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """`exp(x) - 1`, accurate near 0."""
+
+    @staticmethod
+    def fabs(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Absolute value."""
+
+    @staticmethod
+    def fix(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """The integer part of `x`."""
+
+    @staticmethod
+    def floor(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """The largest integer not above `x`."""
+
+    @staticmethod
+    def floor_divide(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """The largest integer not above `lhs / rhs`."""
+
+    @staticmethod
+    def greater(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Whether `lhs > rhs`."""
+
+    @staticmethod
+    def greater_equal(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Whether `lhs >= rhs`."""
+
+    @staticmethod
+    def hypot(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """`sqrt(lhs ** 2 + rhs ** 2)`, without overflow."""
+
+    @staticmethod
+    def isnan(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Whether `x` is not a number."""
+
+    @staticmethod
+    def less(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Whether `lhs < rhs`."""
+
+    @staticmethod
+    def less_equal(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Whether `lhs <= rhs`."""
+
+    @staticmethod
+    def log(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Natural logarithm; -inf at 0, NaN below."""
+
+    @staticmethod
+    def log10(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Logarithm to base 10."""
+
+    @staticmethod
+    def log1p(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """`log(1 + x)`, accurate near 0."""
+
+    @staticmethod
+    def log2(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Logarithm to base 2."""
+
+    @staticmethod
+    def logical_and(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Whether both are not 0."""
+
+    @staticmethod
+    def logical_not(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Whether `x` is 0."""
+
+    @staticmethod
+    def logical_or(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Whether one of the two is not 0."""
+
+    @staticmethod
+    def logical_xor(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Whether exactly one of the two is not 0."""
+
+    @staticmethod
+    def matmul(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """The matrix product, over leading axes that broadcast."""
+
+    @staticmethod
+    def max(
+        data: ArrayLike,
+        axis: int | Sequence[int] | None = None,
+        keepdims: bool = False,
+        dtype: DTypeLike | None = None,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Largest value over axes; NaN if there is one."""
+
+    @staticmethod
+    def maximum(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """The larger of two; NaN if either is."""
+
+    @staticmethod
+    def mean(
+        data: ArrayLike,
+        axis: int | Sequence[int] | None = None,
+        keepdims: bool = False,
+        dtype: DTypeLike | None = None,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Arithmetic mean over axes."""
+
+    @staticmethod
+    def min(
+        data: ArrayLike,
+        axis: int | Sequence[int] | None = None,
+        keepdims: bool = False,
+        dtype: DTypeLike | None = None,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Smallest value over axes; NaN if there is one."""
+
+    @staticmethod
+    def minimum(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """The smaller of two; NaN if either is."""
+
+    @staticmethod
+    def mod(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """The remainder, with the sign of `rhs`."""
+
+    @staticmethod
+    def multiply(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """`lhs * rhs`."""
+
+    @staticmethod
+    def negative(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """`-x`."""
+
+    @staticmethod
+    def not_equal(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Whether `lhs != rhs`."""
+
+    @staticmethod
+    def ones_like(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Ones of the input's shape and type."""
+
+    @staticmethod
+    def power(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """`lhs ** rhs`; of integers an integer."""
+
+    @staticmethod
+    def rad2deg(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Radians to degrees."""
+
+    @staticmethod
+    def radians(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Degrees to radians."""
+
+    @staticmethod
+    def reciprocal(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """`1 / x`."""
+
+    @staticmethod
+    def remainder(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """The remainder, with the sign of `rhs`."""
+
+    @staticmethod
+    def reshape(data: ArrayLike, newshape: int | Sequence[int], *, out: NDArray | None = None) -> NDArray:
+        """The same values in another shape; -1 is what is left."""
+
+    @staticmethod
+    def rint(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """The nearest integer, halves to even."""
+
+    @staticmethod
+    def sign(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """-1, 0 or 1 by the sign of `x`."""
+
+    @staticmethod
+    def sin(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Sine of an angle in radians."""
+
+    @staticmethod
+    def sinh(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Hyperbolic sine."""
+
+    @staticmethod
+    def sqrt(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Square root; NaN below 0."""
+
+    @staticmethod
+    def square(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """`x * x`."""
+
+    @staticmethod
+    def squeeze(data: ArrayLike, axis: int | Sequence[int] | None = None, *, out: NDArray | None = None) -> NDArray:
+        """Without the axes of size 1, or without those given."""
+
+    @staticmethod
+    def subtract(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """`lhs - rhs`."""
+
+    @staticmethod
+    def sum(
+        data: ArrayLike,
+        axis: int | Sequence[int] | None = None,
+        keepdims: bool = False,
+        dtype: DTypeLike | None = None,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Sum over axes."""
+
+    @staticmethod
+    def swapaxes(data: ArrayLike, axis1: int = 0, axis2: int = 0, *, out: NDArray | None = None) -> NDArray:
+        """Two axes exchanged."""
+
+    @staticmethod
+    def tan(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Tangent of an angle in radians."""
+
+    @staticmethod
+    def tanh(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Hyperbolic tangent."""
+
+    @staticmethod
+    def transpose(data: ArrayLike, axes: int | Sequence[int] | None = None, *, out: NDArray | None = None) -> NDArray:
+        """The axes in another order; reversed when none is given."""
+
+    @staticmethod
+    def true_divide(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """`lhs / rhs`, as real numbers."""
+
+    @staticmethod
+    def trunc(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """The integer part of `x`."""
+
+    @staticmethod
+    def where(condition: ArrayLike, x: ArrayLike, y: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """`x` where the condition holds, else `y`."""
+
+    @staticmethod
+    def zeros_like(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Zeros of the input's shape and type."""
+
+class ArrayOps:
+    def abs(self, *, out: NDArray | None = None) -> NDArray:
+        """Absolute value."""
+
+    def arccos(self, *, out: NDArray | None = None) -> NDArray:
+        """Inverse cosine, in radians."""
+
+    def arccosh(self, *, out: NDArray | None = None) -> NDArray:
+        """Inverse hyperbolic cosine."""
+
+    def arcsin(self, *, out: NDArray | None = None) -> NDArray:
+        """Inverse sine, in radians."""
+
+    def arcsinh(self, *, out: NDArray | None = None) -> NDArray:
+        """Inverse hyperbolic sine."""
+
+    def arctan(self, *, out: NDArray | None = None) -> NDArray:
+        """Inverse tangent, in radians."""
+
+    def arctanh(self, *, out: NDArray | None = None) -> NDArray:
+        """Inverse hyperbolic tangent."""
+
+    def argmax(self, axis: int | None = None, keepdims: bool = False, *, out: NDArray | None = None) -> NDArray:
+        """Position of the largest value along an axis, or in the flattened array."""
+
+    def argmin(self, axis: int | None = None, keepdims: bool = False, *, out: NDArray | None = None) -> NDArray:
+        """Position of the smallest value along an axis, or in the flattened array."""
+
+    def cbrt(self, *, out: NDArray | None = None) -> NDArray:
+        """Cube root."""
+
+    def ceil(self, *, out: NDArray | None = None) -> NDArray:
+        """The smallest integer not below `x`."""
+
+    def clip(self, a_min: ArrayLike, a_max: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """`x` held between two bounds."""
+
+    def cos(self, *, out: NDArray | None = None) -> NDArray:
+        """Cosine of an angle in radians."""
+
+    def cosh(self, *, out: NDArray | None = None) -> NDArray:
+        """Hyperbolic cosine."""
+
+    def degrees(self, *, out: NDArray | None = None) -> NDArray:
+        """Radians to degrees."""
+
+    def dot(
+        self,
+        rhs: ArrayLike,
+        transpose_a: bool = False,
+        transpose_b: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """The product over the last axis of the left and the first of the right array."""
+
+    def erf(self, *, out: NDArray | None = None) -> NDArray:
+        """The error function."""
+
+    def exp(self, *, out: NDArray | None = None) -> NDArray:
+        """`e ** x`."""
+
+    def expand_dims(self, axis: int, *, out: NDArray | None = None) -> NDArray:
+        """A new axis of size 1."""
+
+    def expm1(self, *, out: NDArray | None = None) -> NDArray:
+        """`exp(x) - 1`, accurate near 0."""
+
+    def fix(self, *, out: NDArray | None = None) -> NDArray:
+        """The integer part of `x`."""
+
+    def floor(self, *, out: NDArray | None = None) -> NDArray:
+        """The largest integer not above `x`."""
+
+    def gelu(self, *, out: NDArray | None = None) -> NDArray:
+        """`x` times the normal distribution function of `x`."""
+
+    def log(self, *, out: NDArray | None = None) -> NDArray:
+        """Natural logarithm; -inf at 0, NaN below."""
+
+    def log10(self, *, out: NDArray | None = None) -> NDArray:
+        """Logarithm to base 10."""
+
+    def log1p(self, *, out: NDArray | None = None) -> NDArray:
+        """`log(1 + x)`, accurate near 0."""
+
+    def log2(self, *, out: NDArray | None = None) -> NDArray:
+        """Logarithm to base 2."""
+
+    def log_softmax(self, axis: int = -1, temperature: float | None = None, *, out: NDArray | None = None) -> NDArray:
+        """`x - log(sum(exp(x)))` along an axis."""
+
+    def max(
+        self,
+        axis: int | Sequence[int] | None = None,
+        keepdims: bool = False,
+        exclude: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Largest value over axes; NaN if there is one."""
+
+    def mean(
+        self,
+        axis: int | Sequence[int] | None = None,
+        keepdims: bool = False,
+        exclude: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Arithmetic mean over axes."""
+
+    def min(
+        self,
+        axis: int | Sequence[int] | None = None,
+        keepdims: bool = False,
+        exclude: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Smallest value over axes; NaN if there is one."""
+
+    def negative(self, *, out: NDArray | None = None) -> NDArray:
+        """`-x`."""
+
+    def one_hot(
+        self,
+        depth: int,
+        on_value: float = 1.0,
+        off_value: float = 0.0,
+        dtype: DTypeLike = 'float32',
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Rows that are `on_value` at the given position and `off_value` elsewhere."""
+
+    def ones_like(self, *, out: NDArray | None = None) -> NDArray:
+        """Ones of the input's shape and type."""
+
+    def pick(
+        self,
+        index: ArrayLike,
+        axis: int = -1,
+        keepdims: bool = False,
+        mode: Literal["clip", "wrap", "raise"] = 'clip',
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """One element of each row along an axis, by its position."""
+
+    def radians(self, *, out: NDArray | None = None) -> NDArray:
+        """Degrees to radians."""
+
+    def reciprocal(self, *, out: NDArray | None = None) -> NDArray:
+        """`1 / x`."""
+
+    def relu(self, *, out: NDArray | None = None) -> NDArray:
+        """`max(x, 0)`."""
+
+    def rint(self, *, out: NDArray | None = None) -> NDArray:
+        """The nearest integer, halves to even."""
+
+    def rsqrt(self, *, out: NDArray | None = None) -> NDArray:
+        """`1 / sqrt(x)`."""
+
+    def sigmoid(self, *, out: NDArray | None = None) -> NDArray:
+        """`1 / (1 + exp(-x))`."""
+
+    def sign(self, *, out: NDArray | None = None) -> NDArray:
+        """-1, 0 or 1 by the sign of `x`."""
+
+    def sin(self, *, out: NDArray | None = None) -> NDArray:
+        """Sine of an angle in radians."""
+
+    def sinh(self, *, out: NDArray | None = None) -> NDArray:
+        """Hyperbolic sine."""
+
+    def softmax(self, axis: int = -1, temperature: float | None = None, *, out: NDArray | None = None) -> NDArray:
+        """`exp(x) / sum(exp(x))` along an axis."""
+
+    def softsign(self, *, out: NDArray | None = None) -> NDArray:
+        """`x / (1 + abs(x))`."""
+
+    def split(
+        self,
+        num_outputs: int,
+        axis: int = 1,
+        squeeze_axis: bool = False,
+        *,
+        out: NDArray | list[NDArray] | None = None,
+    ) -> NDArray | list[NDArray]:
+        """Equal parts along an axis."""
+
+    def sqrt(self, *, out: NDArray | None = None) -> NDArray:
+        """Square root; NaN below 0."""
+
+    def square(self, *, out: NDArray | None = None) -> NDArray:
+        """`x * x`."""
+
+    def squeeze(self, axis: int | Sequence[int] | None = None, *, out: NDArray | None = None) -> NDArray:
+        """Without the axes of size 1, or without those given."""
+
+    def sum(
+        self,
+        axis: int | Sequence[int] | None = None,
+        keepdims: bool = False,
+        exclude: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Sum over axes."""
+
+    def swapaxes(self, dim1: int = 0, dim2: int = 0, *, out: NDArray | None = None) -> NDArray:
+        """Two axes exchanged."""
+
+    def take(
+        self,
+        indices: ArrayLike,
+        axis: int = 0,
+        mode: Literal["clip", "wrap", "raise"] = 'clip',
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Elements along an axis, by their positions."""
+
+    def tan(self, *, out: NDArray | None = None) -> NDArray:
+        """Tangent of an angle in radians."""
+
+    def tanh(self, *, out: NDArray | None = None) -> NDArray:
+        """Hyperbolic tangent."""
+
+    def topk(
+        self,
+        axis: int = -1,
+        k: int = 1,
+        ret_typ: Literal["indices", "value", "mask", "both"] = 'indices',
+        is_ascend: bool = False,
+        dtype: DTypeLike | None = None,
+        *,
+        out: NDArray | list[NDArray] | None = None,
+    ) -> NDArray | list[NDArray]:
+        """The k largest (or smallest) elements along an axis: their positions, values, both, or a mask."""
+
+    def trunc(self, *, out: NDArray | None = None) -> NDArray:
+        """The integer part of `x`."""
+
+    def zeros_like(self, *, out: NDArray | None = None) -> NDArray:
+        """Zeros of the input's shape and type."""

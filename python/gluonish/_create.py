@@ -1,24 +1,36 @@
 """Arrays from Python objects, and from nothing: what `nd` and `np` share. They differ in defaults only."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from operator import index
 from typing import Any
 
 import numpy as np
 
 from gluonish import _core
-from gluonish._core import NDArray, Number, Shape
-from gluonish._dtype import dtype_name, fits
+from gluonish._core import NDArray
+from gluonish._dtype import fits
+from gluonish._types import Number, Shape
 from gluonish.errors import ArgumentError, DTypeError, ShapeError
 
-__all__ = ["arange", "empty", "eye", "filled", "from_host", "host_array", "linspace", "shape_of"]
+__all__ = [
+    "arange",
+    "array_of",
+    "arrays_of",
+    "empty",
+    "eye",
+    "filled",
+    "from_host",
+    "host_array",
+    "linspace",
+    "shape_of",
+]
 
 
 def shape_of(shape: int | Iterable[int], function: str) -> Shape:
     """A shape as a tuple, from a tuple, a list or one number."""
     try:
-        sizes = (index(shape),) if not isinstance(shape, Iterable) else tuple(index(size) for size in shape)
+        sizes = (index(shape),) if not isinstance(shape, Iterable) else tuple(map(index, shape))
     except TypeError:
         sizes = (-1,)
     if any(size < 0 for size in sizes):
@@ -26,11 +38,26 @@ def shape_of(shape: int | Iterable[int], function: str) -> Shape:
     return sizes
 
 
+def array_of(value: Any, function: str) -> NDArray:
+    """The value, which must be an array."""
+    if not isinstance(value, NDArray):
+        raise ArgumentError(f"{function}: an NDArray is needed, got {type(value).__name__}")
+    return value
+
+
+def arrays_of(value: Any, function: str) -> list[Any]:
+    """What a list or another sequence holds."""
+    if not isinstance(value, Sequence | NDArray | np.ndarray) or isinstance(value, str | bytes):
+        raise ArgumentError(f"{function}: a list of arrays is needed, got {type(value).__name__}")
+    items: Iterable[Any] = value
+    return list(items)
+
+
 def host_array(source: Any, function: str) -> Any:
     """A Python object as a NumPy array of a type that arrays can hold."""
     try:
         host = np.asarray(source)
-    except ValueError as error:  # lists of unequal length
+    except (ValueError, TypeError, RuntimeError) as error:  # lists of unequal length; what other libraries object to
         raise ArgumentError(f"{function}: cannot make an array of {_shortened(source)}: {error}") from None
     if not fits(host.dtype):
         hint = "; its real and imaginary parts can be arrays" if host.dtype.kind == "c" else ""
@@ -51,19 +78,19 @@ def from_host(host: Any, dtype: str, device: int) -> NDArray:
     return _core.from_buffer(np.asarray(host, dtype, order="C"), dtype, host.shape, device)
 
 
-def empty(shape: int | Iterable[int], dtype: Any, device: int) -> NDArray:
-    return _core.empty(shape_of(shape, "empty"), dtype_name(dtype), device)
+def empty(shape: int | Iterable[int], dtype: str, device: int) -> NDArray:
+    return _core.empty(shape_of(shape, "empty"), dtype, device)
 
 
 def filled(
-    shape: int | Iterable[int], value: Number | NDArray, dtype: Any, device: int, out: NDArray | None, function: str
+    shape: int | Iterable[int], value: Number | NDArray, dtype: str, device: int, out: NDArray | None, function: str
 ) -> NDArray:
     """An array of one value, or of values that broadcast to the shape; or ``out`` filled so."""
     sizes = shape_of(shape, function)
     if out is None and not isinstance(value, NDArray):
-        return _core.full(sizes, value, dtype_name(dtype), device)
+        return _core.full(sizes, value, dtype, device)
     if out is None:
-        out = _core.empty(sizes, dtype_name(dtype), device)
+        out = _core.empty(sizes, dtype, device)
     elif out.shape != sizes:
         raise ShapeError(f"{function}: out has shape {out.shape}, the result has {sizes}: they must be equal")
     _core.copy_into(out, value)
@@ -72,29 +99,38 @@ def filled(
 
 def _count(start: Number, stop: Number, step: Number) -> int:
     """How many values ``arange`` has."""
-    if step == 0 or not all(map(math.isfinite, (start, stop, step))):
-        raise ArgumentError(
-            f"arange: start={start}, stop={stop}, step={step} is not valid: expected a step other than 0"
-        )
-    if isinstance(start, int) and isinstance(stop, int) and isinstance(step, int):
-        return max(0, -((start - stop) // step))  # exact, however large
-    return max(0, math.ceil((stop - start) / step))
+    try:
+        if all(isinstance(value, int) for value in (start, stop, step)):
+            count = int(-((start - stop) // step))  # exact, however large
+        else:
+            count = math.ceil((stop - start) / step)
+    except (TypeError, ValueError, ArithmeticError):  # no numbers, NaN, infinite, a step of 0
+        count = 1 << 63
+    if count >= 1 << 63:
+        given = f"start={start}, stop={stop}, step={step}"
+        raise ArgumentError(f"arange: {given} is not valid: expected finite numbers and a step other than 0")
+    return max(0, count)
 
 
-def arange(start: Number, stop: Number | None, step: Number, dtype: Any, device: int) -> NDArray:
+def arange(start: Number, stop: Number | None, step: Number, dtype: str, device: int) -> NDArray:
     if stop is None:
         start, stop = 0, start
-    return _core.arange(start, step, _count(start, stop, step), dtype_name(dtype), device)
+    return _core.arange(start, step, _count(start, stop, step), dtype, device)
 
 
-def eye(rows: int, columns: int, diagonal: int, dtype: Any, device: int) -> NDArray:
+def eye(rows: int, columns: int, diagonal: int, dtype: str, device: int) -> NDArray:
     n, m = shape_of((rows, columns), "eye")
-    return from_host(np.eye(n, m, diagonal, np.uint8), dtype_name(dtype), device)
+    matrix = _core.full((n, m), 0, dtype, device)
+    count = min(n, m - diagonal) if diagonal >= 0 else min(n + diagonal, m)
+    if count > 0:
+        start = diagonal if diagonal >= 0 else -diagonal * m
+        matrix.reshape(-1)[start : start + (count - 1) * (m + 1) + 1 : m + 1] = 1
+    return matrix
 
 
-def linspace(start: Number, stop: Number, num: int, endpoint: bool, dtype: Any, device: int) -> NDArray:
+def linspace(start: Number, stop: Number, num: int, endpoint: bool, dtype: str, device: int) -> NDArray:
     (count,) = shape_of((num,), "linspace")
-    return from_host(np.linspace(start, stop, count, endpoint=endpoint), dtype_name(dtype), device)
+    return from_host(np.linspace(start, stop, count, endpoint=endpoint), dtype, device)
 
 
 def _shortened(value: object) -> str:

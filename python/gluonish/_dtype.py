@@ -27,12 +27,14 @@ def set_default_float(name: str) -> None:
     _default_float = name
 
 
-def dtype_name(dtype: Any) -> str:
-    """The core's name of a type given as a name, a NumPy type or dtype, or a Python type.
+def dtype_name(dtype: Any, default: Any = None) -> str:
+    """The core's name of a type given as a name, a NumPy type or dtype, or a Python type; of the default for None.
 
-    >>> dtype_name(np.float32), dtype_name("int8"), dtype_name(bool), dtype_name("bfloat16")
+    >>> dtype_name(np.float32), dtype_name("int8"), dtype_name(bool), dtype_name(None, "bfloat16")
     ('float32', 'int8', 'bool', 'bfloat16')
     """
+    if dtype is None and default is not None:
+        dtype = default
     if isinstance(dtype, str) and dtype in _NAMES:
         return dtype
     try:

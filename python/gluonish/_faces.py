@@ -1,7 +1,7 @@
 """The functions that the op table gives each face, by the module that they belong to."""
 
 from gluonish import _core
-from gluonish._core import Face
+from gluonish._types import Face
 
 __all__ = ["functions"]
 

@@ -12,7 +12,7 @@ array([2., 4., 6.], dtype=float32)
 
 from collections.abc import Iterable, Sequence
 from contextvars import ContextVar
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn
 
 from gluonish import _core
 from gluonish._core import NDArray
@@ -35,7 +35,6 @@ __all__ = [
     "train_mode",
 ]
 
-T = TypeVar("T")
 _anomaly: ContextVar[bool] = ContextVar("gluonish_detect_anomaly", default=False)
 
 
@@ -105,12 +104,20 @@ def predict_mode() -> _Scope:
 
 
 def is_recording() -> bool:
-    """Whether operations of this thread are recorded."""
+    """Whether operations of this thread are recorded.
+
+    >>> is_recording()
+    False
+    """
     return _core.is_recording()
 
 
 def is_training() -> bool:
-    """Whether layers behave as in training, in this thread."""
+    """Whether layers behave as in training, in this thread.
+
+    >>> is_training()
+    False
+    """
     return _core.is_training()
 
 
@@ -125,7 +132,12 @@ def set_recording(is_recording: bool) -> bool:
 
 
 def set_training(train_mode: bool) -> bool:
-    """Switches training behaviour on or off, without a scope; returns what it was."""
+    """Switches training behaviour on or off, without a scope; returns what it was.
+
+    >>> before = set_training(True)
+    >>> set_training(before)
+    True
+    """
     return _core.set_training(bool(train_mode))
 
 
@@ -239,7 +251,14 @@ def grad(
 
 
 def get_symbol(x: NDArray) -> NoReturn:
-    """MXNet's way to the recorded graph as a Symbol. There are no symbols yet: raises ``UnsupportedError``."""
+    """MXNet's way to the recorded graph as a Symbol. There are no symbols yet.
+
+    >>> import gluonish as mx
+    >>> get_symbol(mx.nd.ones(2))
+    Traceback (most recent call last):
+        ...
+    gluonish.errors.UnsupportedError: autograd.get_symbol: symbols are not built yet
+    """
     raise UnsupportedError("autograd.get_symbol: symbols are not built yet")
 
 
@@ -268,9 +287,8 @@ class Function:
     [0.25]
     """
 
-    def __init__(self) -> None:
-        self._called = False
-        self.saved_tensors: tuple[NDArray, ...] = ()
+    _called = False
+    saved_tensors: tuple[NDArray, ...] = ()
 
     def save_for_backward(self, *args: NDArray) -> None:
         """Keeps arrays until ``backward``."""
@@ -286,7 +304,7 @@ class Function:
 
     def __call__(self, *inputs: NDArray) -> Any:
         name = type(self).__name__
-        if self.__dict__.get("_called", False):
+        if self._called:
             raise GradientError(f"{name}: an instance can be called once; make a new one for each call")
         self._called = True
         if not all(isinstance(value, NDArray) for value in inputs):
@@ -299,34 +317,42 @@ class Function:
             # An input that is returned as it is would be its own gradient's source: the output is another array.
             results = [y.copy() if any(y is x for x in inputs) else y for y in _listed(outputs)]
         if recording:
+            self._inputs = len(inputs)
             _core.record_function(name, self._gradients, list(inputs), results)
         return (type(outputs)(results) if several else results[0]) if results else outputs
 
     def _gradients(self, output_grads: list[NDArray]) -> list[NDArray | None]:
         with pause(None):
             given = self.backward(*output_grads)
-        return list(given) if isinstance(given, tuple | list) else [given]
+        gradients = list(given) if isinstance(given, tuple | list) else [given]
+        if len(gradients) != self._inputs:
+            name, n = type(self).__name__, len(gradients)
+            raise GradientError(
+                f"{name}.backward: it returned {n} gradients for {self._inputs} inputs; None stands for none"
+            )
+        return gradients
 
 
-def check_req(grad_req: str, function: str) -> str:
+def check_req(grad_req: object, function: str) -> str:
     """``grad_req`` if it is one."""
-    if grad_req not in ("write", "add", "null"):
+    if not isinstance(grad_req, str) or grad_req not in ("write", "add", "null"):
         raise ArgumentError(f"{function}: grad_req={grad_req!r} is not valid: expected one of 'write', 'add', 'null'")
     return grad_req
 
 
-def _listed(value: T | Iterable[T]) -> list[T]:
-    if isinstance(value, NDArray):
-        return [value]
-    if not isinstance(value, Iterable):
-        raise ArgumentError(f"expected an NDArray or a list of them, got {type(value).__name__}")
-    return list(value)
+def _listed(given: Any) -> list[NDArray]:
+    arrays = list(given) if isinstance(given, Iterable) and not isinstance(given, NDArray) else [given]
+    for array in arrays:
+        if not isinstance(array, NDArray):
+            raise ArgumentError(f"expected an NDArray or a list of them, got {type(array).__name__}")
+    return arrays
 
 
 def _head_grads(given: NDArray | Sequence[NDArray | None] | None, heads: list[NDArray]) -> list[NDArray | None]:
+    weights: list[NDArray | None] = [given] if given is None or isinstance(given, NDArray) else list(given)
     if given is None:
-        return [None] * len(heads)
-    weights: list[NDArray | None] = [given] if isinstance(given, NDArray) else list(given)
+        weights *= len(heads)
     if len(weights) != len(heads):
         raise ArgumentError(f"{len(weights)} head_grads for {len(heads)} heads: one for each is needed, None for ones")
+    _listed(weight for weight in weights if weight is not None)
     return weights

@@ -9,6 +9,7 @@ cpu(1)
 (cpu(1), cpu(1))
 """
 
+from operator import index
 from threading import local
 from typing import ClassVar, TypeAlias
 
@@ -58,9 +59,13 @@ class Context:
         if device_type not in self.devstr2type:
             kinds = ", ".join(map(repr, self.devstr2type))
             raise ArgumentError(f"Context: device_type={device_type!r} is not valid: expected one of {kinds}")
-        if not 0 <= device_id < _PINNED:
+        try:
+            number = index(device_id)
+        except TypeError:
+            number = -1
+        if not 0 <= number < _PINNED:
             raise ArgumentError(f"Context: device_id={device_id!r} is not valid: expected a number of at least 0")
-        self.device_typeid, self.device_id = self.devstr2type[device_type], device_id
+        self.device_typeid, self.device_id = self.devstr2type[device_type], number
 
     @property
     def device_type(self) -> str:
@@ -151,7 +156,13 @@ def num_gpus() -> int:
 
 
 def gpu_memory_info(device_id: int = 0) -> tuple[int, int]:
-    """Free and total bytes of a GPU; raises, as no GPU support is built yet."""
+    """Free and total bytes of a GPU; raises, as no GPU support is built yet.
+
+    >>> gpu_memory_info(0)
+    Traceback (most recent call last):
+        ...
+    gluonish.errors.DeviceError: gpu_memory_info(0): no GPU support is built yet...
+    """
     raise DeviceError(f"gpu_memory_info({device_id}): {_NO_GPU}")
 
 
@@ -168,12 +179,12 @@ def current_context() -> Context:
 current_device = current_context
 
 
-def from_index(index: int) -> Context:
+def from_index(number: int) -> Context:
     """The device of the core's number."""
-    found = _known.get(index)
+    found = _known.get(number)
     if found is None:
-        found = Context("cpu_pinned", index - _PINNED) if index >= _PINNED else Context("cpu", index)
-        _known[index] = found
+        found = Context("cpu_pinned", number - _PINNED) if number >= _PINNED else Context("cpu", number)
+        _known[number] = found
     return found
 
 

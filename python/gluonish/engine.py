@@ -52,7 +52,12 @@ class naive:  # noqa: N801 - used as a function
 
 
 def is_naive() -> bool:
-    """Whether the serial engine is in use."""
+    """Whether the serial engine is in use.
+
+    >>> with naive():
+    ...     is_naive()
+    True
+    """
     return _core.is_naive()
 
 
@@ -98,7 +103,11 @@ def stats() -> dict[str, int]:
 
 
 def instruction_set() -> str:
-    """The vector instructions that kernels use on this processor."""
+    """The vector instructions that kernels use on this processor.
+
+    >>> isinstance(instruction_set(), str)
+    True
+    """
     return _core.isa()
 
 

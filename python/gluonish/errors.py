@@ -15,7 +15,7 @@ exception                 is also                                raised when
 ========================  =====================================  ==================================================
 
 A message says which op, at which line, with which shapes. Work runs asynchronously, so an error that only shows while
-an op runs is raised at the next wait (``asnumpy``, ``wait_to_read``, ``waitall``), and names the line that queued the op:
+an op runs is raised at the next wait (``asnumpy``, ``wait_to_read``, ``waitall``), and names the line that queued it:
 
 >>> import gluonish as mx
 >>> mx.nd.ones((2, 3)) + mx.nd.ones((4,))

@@ -2,6 +2,7 @@
 
 >>> import gluonish as mx
 >>> x = mx.nd.ones((1000, 1000))
+>>> x.wait_to_read()  # memory is taken when the work begins
 >>> mx.memory.stats()["held"] >= 4_000_000
 True
 """

@@ -17,7 +17,7 @@ import os
 from typing import Any, TypedDict
 
 from gluonish import _core
-from gluonish._core import ProfilerEvent
+from gluonish._types import ProfilerEvent
 from gluonish.errors import ArgumentError, UnsupportedError
 
 __all__ = ["dump", "dumps", "events", "pause", "resume", "set_config", "set_state"]

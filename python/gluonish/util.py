@@ -33,7 +33,10 @@ def set_np(shape: bool = True, array: bool = True, dtype: bool = False) -> None:
 
 
 def reset_np() -> None:
-    """Undoes ``set_np``."""
+    """Undoes ``set_np``.
+
+    >>> reset_np()
+    """
     global _array
     _array = False
     set_default_float("float32")
@@ -67,5 +70,9 @@ def is_np_default_dtype() -> bool:
 
 
 def use_np(func: T) -> T:
-    """MXNet's decorator for functions and classes that use `np`: they need nothing, so this returns them."""
+    """MXNet's decorator for functions and classes that use `np`: they need nothing, so this returns them.
+
+    >>> use_np(len) is len
+    True
+    """
     return func

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -13,6 +12,9 @@ from ops.sampling import Sample, carrier, rounded
 from samples import SAMPLES
 
 from gluonish import _core as core
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 TABLE: dict[str, dict[str, Any]] = {row["name"]: row for row in core.op_table()}
 NAMES = list(TABLE)
@@ -98,7 +100,11 @@ def lay(value: np.ndarray, dtype: str, layout: str) -> tuple[Any, np.ndarray]:
             return array(value[every], dtype)[every], value
         case "broadcast":
             first = value[:1]
-            spread = core.invoke("broadcast_to", [array(first, dtype)], {"shape": value.shape}) if value.size else array(value, dtype)
+            spread = (
+                core.invoke("broadcast_to", [array(first, dtype)], {"shape": value.shape})
+                if value.size
+                else array(value, dtype)
+            )
             return spread, np.broadcast_to(first, value.shape) if value.size else value
     return array(value, dtype), value
 
@@ -113,7 +119,9 @@ def inputs_of(sample: Sample, values: Sequence[Any], dtypes: Sequence[str]) -> l
     return [v if a.number is not None else array(v, d) for a, v, d in zip(sample.args, values, dtypes, strict=True)]
 
 
-def call(op: str, inputs: Sequence[Any], attrs: dict[str, Any], out: Any = None, device: int | None = None) -> list[Any]:
+def call(
+    op: str, inputs: Sequence[Any], attrs: dict[str, Any], out: Any = None, device: int | None = None
+) -> list[Any]:
     """The outputs of a row, always as a list."""
     result = core.invoke(op, list(inputs), attrs, out, device)
     return list(result) if isinstance(result, list | tuple) else [result]
@@ -163,8 +171,10 @@ def bits(x: Any) -> bytes:
 
 
 @contextlib.contextmanager
-def machine(naive: bool | None = None, inline: int | None = -1, threads: int | None = None, isa: str | None = None) -> Iterator[None]:
-    """Another engine, limit for work in the caller (None: the default), number of threads or instruction set for a while."""
+def machine(
+    naive: bool | None = None, inline: int | None = -1, threads: int | None = None, isa: str | None = None
+) -> Iterator[None]:
+    """For a while: another engine, limit for work in the caller (None: the usual), number of threads, instructions."""
     with contextlib.ExitStack() as back:
         if naive is not None:
             back.callback(core.set_naive, core.set_naive(naive))
@@ -182,5 +192,7 @@ def machine(naive: bool | None = None, inline: int | None = -1, threads: int | N
 def cases(samples: Sequence[Sample], *others: Sequence[Any]) -> Any:
     """Parameters whose names say op and variant."""
     return [
-        pytest.param(s, *rest, id="-".join([s.name, *map(str, rest)])) for s in samples for rest in itertools.product(*others)
+        pytest.param(s, *rest, id="-".join([s.name, *map(str, rest)]))
+        for s in samples
+        for rest in itertools.product(*others)
     ]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 HALVES = ("float16", "bfloat16")
 FLOATS = (*HALVES, "float32", "float64")
@@ -51,7 +53,7 @@ class Arg:
     away: tuple[float, ...] = ()  # points that the values keep a distance from: kinks and poles
     dtype: str | None = None  # None: the type under test
     distinct: bool = False  # no two values alike
-    form: str = ""  # "spd": symmetric positive definite, "triangle": far from singular
+    form: str = ""  # "whole" numbers, "spd": symmetric positive definite, "triangle": far from singular
     number: Any = None  # a Python number instead of an array
 
     def make(self, dtype: str, rng: np.random.Generator) -> Any:
@@ -76,6 +78,8 @@ class Arg:
         for point in self.away:
             near = np.abs(x - point) < 0.1
             x = np.where(near, point + np.where(x >= point, 0.1, -0.1), x)
+        if self.form == "whole":
+            x = np.floor(x)
         if self.form == "spd":
             n = self.shape[-1]
             x = x @ np.swapaxes(x, -1, -2) / max(n, 1) + 2 * np.eye(n)
@@ -89,7 +93,7 @@ def real(*shape: int, low: float = -3.0, high: float = 3.0, **how: Any) -> Arg:
 
 
 def index(*shape: int, n: int, low: int = 0, dtype: str = "int64") -> Arg:
-    return Arg(shape, low, n, dtype=dtype)
+    return Arg(shape, low, n, dtype=dtype, form="whole")
 
 
 def mask(*shape: int) -> Arg:

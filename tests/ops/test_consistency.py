@@ -1,8 +1,22 @@
-"""The same bits wherever and however an op runs: engines, threads, the caller or a queue, `out=`, in place, overlapping."""
+"""The same bits wherever and however an op runs: engines, threads, caller or queue, `out=`, in place, overlapping."""
 
 import numpy as np
 import pytest
-from ops.driver import KNOWN, PRECISION, TABLE, array, bits, call, cases, core, inputs_of, lay, machine, type_of, types_of
+from ops.driver import (
+    KNOWN,
+    PRECISION,
+    TABLE,
+    array,
+    bits,
+    call,
+    cases,
+    core,
+    inputs_of,
+    lay,
+    machine,
+    type_of,
+    types_of,
+)
 
 DETERMINISTIC = [s for s in KNOWN if s.ref is not None or s.check]
 SINGLE = [s for s in KNOWN if s.ref is not None and len(s.result.split()) == 1 and s.op != "split"]
@@ -110,7 +124,8 @@ def test_bad_out(sample):
     shape, dtype = want.shape, type_of(want)
     with pytest.raises(core.ShapeError) as e:
         call(sample.op, inputs, sample.attrs, core.full((*shape, 2), 0, dtype, 0))
-    assert str(shape) in str(e.value) and str((*shape, 2)) in str(e.value)
+    assert str(shape) in str(e.value)
+    assert str((*shape, 2)) in str(e.value)
     if dtype in PRECISION:
         with pytest.raises(core.DTypeError, match=f"{dtype}.*int32"):
             call(sample.op, inputs, sample.attrs, core.full(shape, 0, "int32", 0))
@@ -139,7 +154,9 @@ def test_in_place(sample, how):
             assert bits(inputs[k]) == bits(want)
 
 
-LIKE_THEIR_INPUT = [s for s in SINGLE if TABLE[s.op]["elementwise"] or s.op in {"_copy", "softmax", "log_softmax", "cast"}]
+LIKE_THEIR_INPUT = [
+    s for s in SINGLE if TABLE[s.op]["elementwise"] or s.op in {"_copy", "softmax", "log_softmax", "cast"}
+]
 
 
 @pytest.mark.parametrize(("sample", "how"), cases(LIKE_THEIR_INPUT, ("caller", "queued")))

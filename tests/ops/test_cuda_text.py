@@ -57,7 +57,16 @@ def nvrtc():
     where = Path(tempfile.gettempdir()) / f"gluonish-nvrtc-py{sys.version_info.major}{sys.version_info.minor}"
     found = sorted(where.rglob("libnvrtc.so*"))
     if not found:
-        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--target"]
+        pip = [
+            sys.executable,
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+            "--no-deps",
+            "--target",
+        ]
         try:
             got = subprocess.run(
                 [*pip, str(where), "nvidia-cuda-nvrtc-cu12"], capture_output=True, text=True, timeout=240, check=False
@@ -79,10 +88,12 @@ def nvrtc():
 @pytest.mark.parametrize("name", ROWS)
 def test_text(name):
     texts = {d: text_of(name, d) for d in DTYPES}
-    assert texts["float32"] and texts["float64"]
+    assert texts["float32"]
+    assert texts["float64"]
     assert texts["float32"] != texts["float64"]
     for text in filter(None, texts.values()):
-        assert "__global__" in text and text.count("{") == text.count("}")
+        assert "__global__" in text
+        assert text.count("{") == text.count("}")
 
 
 def test_what_has_no_text():

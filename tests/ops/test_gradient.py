@@ -1,10 +1,22 @@
-"""Every gradient rule against finite differences in float64: first and second order, heads, requests, wanted subsets."""
+"""Every gradient rule against finite differences in float64: both orders, heads, requests, wanted subsets."""
 
 import itertools
 
 import numpy as np
 import pytest
-from ops.driver import FLOATS_UNDER_TEST, KNOWN, PRECISION, array, call, cases, core, inputs_of, type_of, types_of
+from ops.driver import (
+    FLOATS_UNDER_TEST,
+    KNOWN,
+    PRECISION,
+    TABLE,
+    array,
+    call,
+    cases,
+    core,
+    inputs_of,
+    type_of,
+    types_of,
+)
 
 STEP = 1e-6
 DIFFERENTIABLE = [s for s in KNOWN if s.grad]
@@ -93,7 +105,9 @@ def test_second_order(sample):
     probes = [problem.rng.normal(size=problem.values[i].shape) for i in sample.grad]
 
     def along(values):
-        return sum(float(np.sum(v * core.to_numpy(g))) for v, g in zip(probes, problem.gradient(values)[1], strict=True))
+        return sum(
+            float(np.sum(v * core.to_numpy(g))) for v, g in zip(probes, problem.gradient(values)[1], strict=True)
+        )
 
     inputs, grads = problem.gradient(create=True)
     variables = [inputs[i] for i in sample.grad]
@@ -105,9 +119,11 @@ def test_second_order(sample):
         for k, x in enumerate(variables):
             try:
                 heads = [array(v) for _, v in reached]
-                found.append(core.to_numpy(core.gradients([g for g, _ in reached], [x], heads, True, False, True, False)[0]))
+                found.append(
+                    core.to_numpy(core.gradients([g for g, _ in reached], [x], heads, True, False, True, False)[0])
+                )
             except core.GradientError as e:  # linear in this input
-                assert "do not depend" in str(e)
+                assert "do not depend" in str(e)  # noqa: PT017
                 found.append(zeros[k])
         second = found
     for i, g in zip(sample.grad, second, strict=True):
@@ -164,8 +180,10 @@ def test_other_types(sample, dtype):
     _, grads = problem.gradient()
     exact = Problem(sample)
     exact.heads = problem.heads
-    exact.values = [v.astype(np.float64) if getattr(v, "dtype", None) is not None and v.dtype.kind == "f" and a.dtype is None else v
-                    for v, a in zip(problem.values, sample.args, strict=True)]  # fmt: skip
+    exact.values = [
+        v.astype(np.float64) if a.number is None and a.dtype is None else v
+        for v, a in zip(problem.values, sample.args, strict=True)
+    ]
     for g, w in zip(grads, exact.gradient()[1], strict=True):
         assert type_of(g) == dtype
         g, w = core.to_numpy(g).astype(np.float64), core.to_numpy(w).astype(np.float64)
@@ -181,6 +199,34 @@ def test_engines_agree(sample, engine):
     core.set_naive(engine == "naive")
     core.set_inline(0)
     assert [core.to_numpy(g).tobytes() for g in problem.gradient()[1]] == want
+
+
+@pytest.mark.parametrize("sample", cases([s for s in DIFFERENTIABLE if s.big]))
+def test_threads_agree(sample):
+    """On arrays that threads share: the same bits for any number of them."""
+    problem = Problem(sample.with_shapes(sample.big), "float32" if "float32" in sample.dtypes else sample.dtypes[0])
+    found = []
+    for naive, threads in ((True, 1), (False, 1), (False, 2)):
+        core.set_naive(naive)
+        core.set_num_threads(threads)
+        found.append([core.to_numpy(g).tobytes() for g in problem.gradient()[1]])
+    assert found[0] == found[1] == found[2]
+
+
+KERNELS = [s for s in IN_FLOAT64 if not TABLE[s.op]["composed"] and not TABLE[s.op]["view"]]
+
+
+@pytest.mark.parametrize("sample", cases(KERNELS))
+def test_tape_keeps_what_the_row_saves(sample):
+    problem = Problem(sample)
+    inputs, outputs = problem.record(problem.values, sample.grad)
+    saves = TABLE[sample.op]["saves"]
+    arrays = {f"x{i}": x for i, x in enumerate(inputs)} | {f"y{i}": y for i, y in enumerate(outputs)}
+    listed = [
+        getattr(arrays[s], "nbytes", 0) if s in arrays else outputs[0].size * 8 for s in saves
+    ]  # positions are int64
+    assert core.kept_bytes(outputs[0]) <= sum(listed)
+    assert (core.kept_bytes(outputs[0]) > 0) == any(listed)
 
 
 def test_zero_gradients_end_the_graph():

@@ -8,19 +8,40 @@ pub type Result<T = (), E = Error> = std::result::Result<T, E>;
 /// What went wrong.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cause {
-    Broadcast { lhs: Dims, rhs: Dims },
+    Broadcast {
+        lhs: Dims,
+        rhs: Dims,
+    },
     /// Any other disagreement of shapes.
     Shape(String),
     DType(String),
-    Index { index: i64, axis: usize, size: usize },
-    TooManyIndices { given: usize, shape: Dims },
-    Axis { axis: i64, shape: Dims },
+    Index {
+        index: i64,
+        axis: usize,
+        size: usize,
+    },
+    TooManyIndices {
+        given: usize,
+        shape: Dims,
+    },
+    Axis {
+        axis: i64,
+        shape: Dims,
+    },
     /// An attribute's value: which one, what was given, what is allowed.
-    Attribute { name: String, given: String, expected: String },
+    Attribute {
+        name: String,
+        given: String,
+        expected: String,
+    },
     /// A call that does not fit the signature.
     Argument(String),
     Value(String),
-    OutOfMemory { asked: usize, held: usize, limit: usize },
+    OutOfMemory {
+        asked: usize,
+        held: usize,
+        limit: usize,
+    },
     Device(String),
     Gradient(String),
     /// An operation that failed while it ran.

@@ -16,7 +16,8 @@ static LEVEL: AtomicU8 = AtomicU8::new(UNKNOWN);
 pub fn detected() -> Isa {
     #[cfg(target_arch = "x86_64")]
     {
-        let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") && is_x86_feature_detected!("f16c");
+        let avx2 =
+            is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") && is_x86_feature_detected!("f16c");
         if avx2
             && is_x86_feature_detected!("avx512f")
             && is_x86_feature_detected!("avx512vl")

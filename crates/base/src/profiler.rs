@@ -85,7 +85,10 @@ pub fn chrome_trace(events: &[Event], device_name: impl Fn(u32) -> String) -> St
     for d in devices {
         let name = device_name(d);
         // Writing to a String cannot fail.
-        let _ = writeln!(out, "{{\"ph\": \"M\", \"name\": \"process_name\", \"pid\": {d}, \"args\": {{\"name\": \"{name}\"}}}},");
+        let _ = writeln!(
+            out,
+            "{{\"ph\": \"M\", \"name\": \"process_name\", \"pid\": {d}, \"args\": {{\"name\": \"{name}\"}}}},"
+        );
     }
     for (i, e) in events.iter().enumerate() {
         let us = |ns: u64| ns as f64 / 1e3;

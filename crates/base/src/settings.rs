@@ -35,9 +35,14 @@ pub static TABLE: &[Setting] = &[
         doc: "A file name: profile from import on and write a Chrome trace there at exit.",
     },
     Setting {
+        name: "GLUONISH_JIT",
+        default: "1",
+        doc: "0: fused elementwise chains are interpreted, not turned into machine code. The results are the same.",
+    },
+    Setting {
         name: "GLUONISH_FTZ",
         default: "0",
-        doc: "1: kernels flush denormal numbers to zero (faster on some processors, not NumPy's results).",
+        doc: "1: flush denormal numbers to zero, in the threads of kernels and in the one that imports the package.",
     },
 ];
 
@@ -49,6 +54,7 @@ pub struct Settings {
     pub memory_limit: usize,
     pub profile: Option<String>,
     pub ftz: bool,
+    pub jit: bool,
     /// What could not be understood; reported once, by the binding.
     pub problems: Vec<String>,
 }
@@ -81,12 +87,13 @@ fn read(mut vars: Vec<(String, String)>) -> Settings {
     };
     let (num_threads, inflight_bytes) = (number("GLUONISH_NUM_THREADS"), number("GLUONISH_INFLIGHT_BYTES"));
     let (memory_limit, ftz) = (number("GLUONISH_MEMORY_LIMIT"), number("GLUONISH_FTZ") != 0);
+    let jit = number("GLUONISH_JIT") != 0;
     let engine = text("GLUONISH_ENGINE");
     if !matches!(engine.as_str(), "threaded" | "naive") {
         problems.push(format!("GLUONISH_ENGINE={engine} is not valid: expected threaded or naive"));
     }
     let profile = Some(text("GLUONISH_PROFILE")).filter(|p| !p.is_empty());
-    Settings { naive: engine == "naive", num_threads, inflight_bytes, memory_limit, profile, ftz, problems }
+    Settings { naive: engine == "naive", num_threads, inflight_bytes, memory_limit, profile, ftz, jit, problems }
 }
 
 /// `4G`, `512M`, `64K`, `1000`.

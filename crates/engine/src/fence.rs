@@ -12,10 +12,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Everything up to `seq` of one stream. Sequence numbers start at 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Fence {
-    pub device: Device,
-    pub stream: u32,
-    pub seq: u64,
+pub(crate) struct Fence {
+    pub(crate) device: Device,
+    pub(crate) stream: u32,
+    pub(crate) seq: u64,
 }
 
 pub(crate) type Fences = SmallVec<[Fence; 2]>;

@@ -21,7 +21,6 @@ mod sync;
 mod task;
 
 pub use device::{Device, DeviceApi, register};
-pub use fence::Fence;
 pub use scheduler::{Engine, Stats, engine};
 pub use shutdown::shutdown;
 pub use storage::{Storage, TapeMark, Var};

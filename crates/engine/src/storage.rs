@@ -8,7 +8,7 @@ use crate::fence::{Fence, Fences, Place};
 use crate::gate::{BARE, FENCED, Gate, POISON, QUEUED, WRITER};
 use crate::memory::Block;
 use crate::sync::{Mutex, lock};
-use crate::task::Task;
+use crate::task::{Task, Write};
 use gluonish_base::tls::{FreeList, STORAGES, reap, tls};
 use gluonish_base::{Error, Result, Site};
 use std::cell::UnsafeCell;
@@ -58,6 +58,8 @@ pub struct TapeMark {
     pub saved: AtomicU32,
     /// Version of the last recorded write in place.
     pub recorded: AtomicU32,
+    /// What `recorded` was before that write.
+    pub before: AtomicU32,
     /// Where it was last saved, packed.
     pub saved_site: AtomicU64,
     /// Where the last recorded write was, packed.
@@ -124,6 +126,9 @@ impl Var {
     pub fn new(device: Device, bytes: usize) -> Result<Var> {
         let var = Storage::take(device, bytes);
         if var.ptr().is_null() {
+            if !device.is_cpu() {
+                device.usable()?;
+            }
             let (block, _) = device.entry().pool.take(bytes, Place::Host)?;
             var.ptr.store(block.ptr(), Relaxed);
             // SAFETY: nobody else knows the new storage.
@@ -150,11 +155,7 @@ impl Var {
     pub fn carve(parent: &Var, offset: usize, bytes: usize) -> Var {
         assert!(offset <= parent.bytes && bytes <= parent.bytes - offset, "carved range leaves the parent");
         let var = Storage::take(parent.device, bytes);
-        // SAFETY: a storage becomes a part only here, before anyone else knows it, so this cannot change under us.
-        let (root, offset) = match unsafe { &*parent.memory.get() } {
-            Memory::Part(root, base) => (root.clone(), base + offset),
-            _ => (parent.clone(), offset),
-        };
+        let (root, offset) = parent.root(offset);
         var.shared.store(root.shared.load(Relaxed), Relaxed);
         match root.ptr() {
             p if p.is_null() => var.gate.reset(BARE),
@@ -177,6 +178,16 @@ impl Var {
         // SAFETY: nobody else knows the new storage.
         unsafe { *var.memory.get() = Memory::Foreign(release) };
         var
+    }
+
+    /// The storage that this one is a part of, or itself, and the offset there.
+    fn root(&self, offset: usize) -> (Var, usize) {
+        let _still = lock(&self.cold);
+        // SAFETY: while others know the storage, its memory changes only under the lock.
+        match unsafe { &*self.memory.get() } {
+            Memory::Part(root, base) => (root.clone(), base + offset),
+            _ => (self.clone(), offset),
+        }
     }
 
     /// Whether both are the same storage.
@@ -252,6 +263,7 @@ impl Storage {
         *s.shared.get_mut() = false;
         *s.tape.saved.get_mut() = 0;
         *s.tape.recorded.get_mut() = 0;
+        *s.tape.before.get_mut() = 0;
         let list = &tls().free[STORAGES];
         if list.len.get() >= KEPT || list.head.get().is_null() {
             // SAFETY: as above.
@@ -393,21 +405,34 @@ impl Storage {
 
     /// Forgets the error. For whoever knows that the value is good again; queued `Overwrite`s do it themselves.
     pub fn heal(&self) {
-        self.set_error(None);
+        self.conclude(Write::Overwrite, None, None);
     }
 
-    /// Makes an error the value (the caller holds the write), or makes the value good.
-    pub(crate) fn set_error(&self, error: Option<Error>) {
-        if error.is_none() && self.gate.state() & POISON == 0 {
+    /// The outcome of a write, by its holder: an error, or a value that is there or will be when `issued` has retired.
+    pub(crate) fn conclude(&self, write: Write, error: Option<&Error>, issued: Option<Fence>) {
+        let plain = error.is_none() && issued.is_none();
+        if plain && (write == Write::Update || self.gate.state() & POISON == 0) {
             return;
         }
-        let mut cold = lock(&self.cold);
-        if error.is_some() {
-            self.gate.set(POISON)
-        } else {
-            self.gate.clear(POISON)
+        // In one step: others may look for errors of retired work at any time.
+        let mut guard = lock(&self.cold);
+        let cold = guard.get_or_insert_default();
+        if let Some(fence) = issued {
+            cold.attach(fence, true);
+            self.gate.set(FENCED);
         }
-        cold.get_or_insert_default().error = error;
+        match error {
+            // What is an error already keeps its own.
+            Some(e) if write == Write::Overwrite || cold.error.is_none() => {
+                cold.error = Some(e.clone());
+                self.gate.set(POISON);
+            }
+            None if write == Write::Overwrite => {
+                cold.error = None;
+                self.gate.clear(POISON);
+            }
+            _ => {}
+        }
     }
 
     /// Forgets fences of retired work, takes over its errors, and says whether no fence is left.

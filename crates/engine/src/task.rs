@@ -93,20 +93,34 @@ pub(crate) struct Task {
 /// How a run ended.
 enum Outcome {
     Done,
-    /// An input was an error: the same error goes on.
+    /// Nothing was started, for the error of an input or because of the engine: the same error goes on.
     Skipped(Error),
+    /// Nothing was started: there was no memory, or no device.
+    Refused(Error),
+    /// The work failed, possibly with a part of it issued to a device.
     Failed(Error),
+}
+
+impl Outcome {
+    fn error(&self) -> Option<&Error> {
+        match self {
+            Outcome::Done => None,
+            Outcome::Skipped(e) | Outcome::Refused(e) | Outcome::Failed(e) => Some(e),
+        }
+    }
 }
 
 impl Task {
     pub(crate) fn new(p: &Push<'_>, job: Job, seq: u64) -> Task {
+        let read = Ids::new(p.reads.iter().map(|v| v.id()));
+        let written = Ids::new(p.writes.iter().map(|(v, _)| v.id()));
         let mut writes: SmallVec<[Output; 2]> = SmallVec::with_capacity(p.writes.len());
         for &(var, kind) in p.writes {
-            let listed_before = writes.iter().any(|w| w.var.same(var));
-            let kind = if p.reads.iter().any(|r| r.same(var)) { Write::Update } else { kind };
+            let listed_before = written.repeat && writes.iter().any(|w| w.var.same(var));
+            let kind = if read.has(var.id()) { Write::Update } else { kind };
             writes.push(Output { var: var.clone(), kind, released: AtomicBool::new(listed_before), listed_before });
         }
-        let read_only = p.reads.iter().filter(|r| !p.writes.iter().any(|(w, _)| w.same(r)));
+        let read_only = p.reads.iter().filter(|r| !written.has(r.id()));
         let place = match (p.lane, p.device.is_cpu()) {
             (Lane::Callback, _) | (_, true) => Place::Host,
             (lane, _) => match p.device.entry().streams.len() {
@@ -211,15 +225,15 @@ impl Task {
             None => self.attempt(&mut depends),
             Some(e) => Outcome::Skipped(e),
         };
-        let issued = match (&outcome, self.place) {
-            (Outcome::Done, Place::Stream(device, stream)) => {
+        let issued = match self.place {
+            Place::Stream(device, stream) if matches!(outcome, Outcome::Done | Outcome::Failed(_)) => {
                 let done = Done { op: self.op, site: self.site, bytes: self.bytes };
                 let fence = device.entry().streams.issue(stream, depends, Some(done));
-                fence.map_err(|e| outcome = Outcome::Failed(self.blame(e))).ok()
+                fence.map_err(|e| outcome = Outcome::Failed(self.without_fence(e))).ok()
             }
             _ => None,
         };
-        if let Outcome::Failed(e) = &outcome {
+        if let Outcome::Refused(e) | Outcome::Failed(e) = &outcome {
             note(e);
         }
         if self.queued != 0 {
@@ -238,7 +252,7 @@ impl Task {
             return Outcome::Skipped(e);
         }
         if let Err(e) = self.prepare() {
-            return Outcome::Failed(self.blame(e));
+            return Outcome::Refused(self.blame(e));
         }
         let running = Running { task: self, depends };
         let _current = here::enter(self);
@@ -282,16 +296,20 @@ impl Task {
         Ok(())
     }
 
+    /// The end of issued work could not be marked, so nobody can wait for it in particular: wait for everything.
+    #[cold]
+    fn without_fence(&self, e: Error) -> Error {
+        let all = self.device.api().synchronise();
+        self.blame(all.err().unwrap_or(e))
+    }
+
     #[cold]
     fn blame(&self, e: Error) -> Error {
         e.in_op(self.op).at(self.site)
     }
 
     fn finish(&self, outcome: &Outcome, issued: Option<Fence>) {
-        let error = match outcome {
-            Outcome::Done => None,
-            Outcome::Skipped(e) | Outcome::Failed(e) => Some(e),
-        };
+        let error = outcome.error();
         let _completing = here::completing();
         for w in self.outputs() {
             w.hand_out(error, issued);
@@ -324,17 +342,7 @@ impl Output {
         if self.released.swap(true, AcqRel) {
             return;
         }
-        if let Some(fence) = issued {
-            self.var.attach(fence, true);
-        }
-        match error {
-            // What is an error already keeps its own.
-            Some(e) if self.var.error().is_none() || self.kind == Write::Overwrite => {
-                self.var.set_error(Some(e.clone()))
-            }
-            None if self.kind == Write::Overwrite => self.var.set_error(None),
-            _ => {}
-        }
+        self.var.conclude(self.kind, error, issued);
         self.var.end_write();
     }
 }
@@ -368,6 +376,32 @@ impl Running<'_> {
         };
         output.hand_out(None, issued);
         Ok(())
+    }
+}
+
+/// A set of variables, for finding those in both lists of a push: few as a rule, but hundreds for an executable.
+struct Ids {
+    list: SmallVec<[usize; 8]>,
+    sorted: bool,
+    /// One of them is there twice.
+    repeat: bool,
+}
+
+impl Ids {
+    fn new(ids: impl Iterator<Item = usize>) -> Ids {
+        let mut list: SmallVec<[usize; 8]> = ids.collect();
+        let sorted = list.len() > 8;
+        let repeat = if sorted {
+            list.sort_unstable();
+            list.windows(2).any(|w| w[0] == w[1])
+        } else {
+            list.iter().enumerate().any(|(i, id)| list[..i].contains(id))
+        };
+        Ids { list, sorted, repeat }
+    }
+
+    fn has(&self, id: usize) -> bool {
+        if self.sorted { self.list.binary_search(&id).is_ok() } else { self.list.contains(&id) }
     }
 }
 

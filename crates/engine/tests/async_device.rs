@@ -273,6 +273,65 @@ fn freed_blocks_carry_their_fences() {
 }
 
 #[test]
+fn storages_with_memory_inside_are_not_used_again_too_early() {
+    let _one = alone();
+    let (device, inner) = mock(LIMIT, 0);
+    let door = Arc::new(Door::default());
+    let (stream, inside, v) = (inner.clone(), door.clone(), Var::new(CPU, 8).unwrap());
+    let to = value(&v) as usize;
+    push_on(device, Lane::Copy, &[], &[(&v, Write::Overwrite)], move |_| {
+        stream.launch(1, move || {
+            inside.pass();
+            // SAFETY: the engine keeps the memory until this has retired.
+            unsafe { (to as *mut u64).write(u64::MAX) };
+            Ok(())
+        });
+        Ok(())
+    });
+    std::thread::sleep(std::time::Duration::from_millis(5)); // so that the task has most likely let go of it
+    std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        door.open();
+    });
+    drop(v);
+    let fresh: Vec<Var> = (0..40).map(|_| Var::new(CPU, 8).unwrap()).collect();
+    // SAFETY: nobody else knows these variables.
+    fresh.iter().for_each(|v| unsafe { value(v).write(0) });
+    engine().wait_all(&no_poll).unwrap();
+    // SAFETY: as above.
+    assert!(fresh.iter().all(|v| unsafe { value(v).read() } == 0));
+}
+
+#[test]
+fn work_that_fails_half_issued_is_still_fenced() {
+    let _one = alone();
+    let (device, inner) = mock(LIMIT, 0);
+    let door = Arc::new(Door::default());
+    let (stream, inside, v) = (inner.clone(), door.clone(), Var::deferred(device, 1000).unwrap());
+    let at = Arc::new(AtomicUsize::new(0));
+    let (place, to) = (at.clone(), v.clone());
+    push_on(device, Lane::Compute, &[], &[(&v, Write::Overwrite)], move |_| {
+        let to = value(&to) as usize;
+        place.store(to, SeqCst);
+        stream.launch(0, move || {
+            inside.pass();
+            // SAFETY: the memory is kept until this has retired.
+            unsafe { (to as *mut u64).write(1) };
+            Ok(())
+        });
+        Err(failure("after the first launch"))
+    });
+    while at.load(SeqCst) == 0 {
+        std::thread::yield_now();
+    }
+    drop(v);
+    let other = Var::new(device, 1000).unwrap();
+    assert_ne!(other.ptr() as usize, at.load(SeqCst));
+    door.open();
+    assert!(engine().wait_all(&no_poll).unwrap_err().to_string().contains("after the first launch"));
+}
+
+#[test]
 fn a_full_device_waits_for_its_own_work_before_it_gives_up() {
     let _one = alone();
     const BLOCK: usize = 1 << 20;

@@ -1,5 +1,5 @@
 //! An array: shape, strides, offset and element type over a storage that others may share. `NDArray` is an 8-byte handle.
-use crate::node::{NodeRef, NodeSlot};
+use crate::tape::node::{NodeRef, NodeSlot};
 use gluonish_base::tls::{ARRAYS, FreeList, reap, tls};
 use gluonish_base::{Cause, DType, Dims, Result};
 use gluonish_engine::{Device, Var};
@@ -220,7 +220,10 @@ impl NDArray {
     pub(crate) fn bytes_of(shape: &Dims, dtype: DType) -> Result<usize> {
         match shape.checked_size() {
             Some(n) => Ok(n * dtype.size()),
-            None => Err(Cause::Shape(format!("an array of shape {shape} cannot exist: a dimension is negative or the size overflows")).into()),
+            None => Err(Cause::Shape(format!(
+                "an array of shape {shape} cannot exist: a dimension is negative or the size overflows"
+            ))
+            .into()),
         }
     }
 
@@ -247,13 +250,22 @@ impl NDArray {
     #[inline]
     pub fn view_as(&self, shape: &Dims, strides: &Dims, offset: isize) -> NDArray {
         let contiguous = shape.is_contiguous(strides);
-        NDArray::build(self.storage().clone(), self.dtype, shape, strides, self.offset + offset, contiguous)
+        let a = NDArray::build(self.storage().clone(), self.dtype, shape, strides, self.offset + offset, contiguous);
+        a.stamp.store(self.stamp(), Relaxed); // a view of a stale handle is as stale
+        a
     }
 
     /// The same values without a place in the graph.
     #[inline]
     pub fn detached(&self) -> NDArray {
-        let a = NDArray::build(self.storage().clone(), self.dtype, &self.shape, &self.strides, self.offset, self.contiguous);
+        let a = NDArray::build(
+            self.storage().clone(),
+            self.dtype,
+            &self.shape,
+            &self.strides,
+            self.offset,
+            self.contiguous,
+        );
         a.stamp.store(self.stamp(), Relaxed);
         a
     }
@@ -262,11 +274,22 @@ impl NDArray {
     pub fn from_bytes(device: Device, dtype: DType, shape: &Dims, bytes: &[u8]) -> Result<NDArray> {
         let a = NDArray::empty(device, dtype, shape)?;
         if bytes.len() != a.nbytes() {
-            return Err(Cause::Shape(format!("{} bytes do not fill an array of shape {shape} and type {dtype}", bytes.len())).into());
+            return Err(Cause::Shape(format!(
+                "{} bytes do not fill an array of shape {shape} and type {dtype}",
+                bytes.len()
+            ))
+            .into());
         }
         // SAFETY: the array is new, so nobody else holds its storage, which has `nbytes` bytes of memory.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), a.data(), bytes.len()) };
         Ok(a)
+    }
+
+    /// The value of an array of one float64 that is ready and that nobody else knows.
+    pub(crate) fn read_f64(&self) -> f64 {
+        debug_assert!(self.dtype == DType::F64 && self.size == 1 && self.storage().is_ready());
+        // SAFETY: one float64 in memory that nobody else can write.
+        unsafe { self.data().cast::<f64>().read() }
     }
 
     /// Whether the two may share bytes.

@@ -1,8 +1,8 @@
 //! Runs gradient rules and compositions op by op, through `invoke`.
 use crate::array::NDArray;
 use crate::invoke::{In, Outs, invoke};
-use crate::node::{Inner, KeptValue, NodeRef};
 use crate::tape::NUMBER;
+use crate::tape::node::{Inner, KeptValue, NodeRef};
 use gluonish_base::{Cause, Error, Result};
 use gluonish_engine::TapeMark;
 use gluonish_kernels::Attrs;
@@ -27,23 +27,29 @@ impl Values {
     }
     fn meta(&self, v: V) -> Meta {
         match v {
-            V::Node(i) => self.0.borrow().get(i as usize).map_or(NUMBER, |a| Meta { shape: *a.shape(), dtype: a.dtype() }),
+            V::Node(i) => {
+                self.0.borrow().get(i as usize).map_or(NUMBER, |a| Meta { shape: *a.shape(), dtype: a.dtype() })
+            }
             V::Scalar(s) => Meta { shape: NUMBER.shape, dtype: s.dtype() },
         }
     }
     fn call(&self, op: &'static Op, ins: &[V], attrs: &Attrs) -> Result<SmallVec<[V; 2]>> {
         let outs = {
             let all = self.0.borrow();
-            let operands: SmallVec<[In<'_>; 4]> = ins
-                .iter()
-                .map(|v| match v {
+            let mut operands: SmallVec<[In<'_>; 4]> = SmallVec::new();
+            for v in ins {
+                operands.push(match v {
                     V::Node(i) => In::Array(&all[*i as usize]),
                     V::Scalar(s) => In::Scalar(*s),
-                })
-                .collect();
+                });
+            }
             invoke(op, &operands, attrs)?
         };
-        Ok(outs.into_iter().map(|a| self.put(a)).collect())
+        let mut values = SmallVec::new();
+        for a in outs {
+            values.push(self.put(a));
+        }
+        Ok(values)
     }
 }
 
@@ -135,13 +141,24 @@ fn overwritten(a: &NDArray) -> Error {
     let text = "an array that its gradient reads was overwritten in place after it was recorded; write to a new array, or copy() it before";
     let tape = &a.storage().tape;
     let e = Error::new(Cause::Gradient(text.into()));
-    if tape.recorded.load(Relaxed) == 0 { e } else { e.and_at("written in place", TapeMark::unpack(tape.recorded_site.load(Relaxed))) }
+    if tape.recorded.load(Relaxed) == 0 {
+        e
+    } else {
+        e.and_at("written in place", TapeMark::unpack(tape.recorded_site.load(Relaxed)))
+    }
 }
 
 pub(crate) type Grads = SmallVec<[(usize, NDArray); 2]>;
 
 /// Runs the rule of `node` and returns the gradients of the inputs in `wanted` (a bit each).
-pub(crate) fn run_rule(rule: fn(&Rule<'_>), node: &NodeRef, inner: &Inner, dys: &[Option<NDArray>], wanted: u64, higher: bool) -> Result<Grads> {
+pub(crate) fn run_rule(
+    rule: fn(&Rule<'_>),
+    node: &NodeRef,
+    inner: &Inner,
+    dys: &[Option<NDArray>],
+    wanted: u64,
+    higher: bool,
+) -> Result<Grads> {
     let e = Eager {
         node,
         inner,
@@ -163,7 +180,12 @@ pub(crate) fn run_rule(rule: fn(&Rule<'_>), node: &NodeRef, inner: &Inner, dys: 
             None => {
                 let V::Scalar(s) = v else { continue };
                 let m = inner.outs[0];
-                crate::invoke::full(dys.iter().flatten().next().map(|a| a.device()).unwrap_or_default(), m.dtype, &m.shape, s)?
+                crate::invoke::full(
+                    dys.iter().flatten().next().map(|a| a.device()).unwrap_or_default(),
+                    m.dtype,
+                    &m.shape,
+                    s,
+                )?
             }
         };
         out.push((i, array));

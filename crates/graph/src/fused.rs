@@ -3,9 +3,9 @@
 use crate::array::NDArray;
 use crate::emit::Grads;
 use crate::invoke::{In, Views, view_of};
-use crate::launch::{Operands, Owned, inline_ns, submit, threads_for};
-use crate::node::{Inner, KeptValue};
+use crate::launch::{Operands, Owned, in_caller, inline_ns, submit, threads_for};
 use crate::tape::NUMBER;
+use crate::tape::node::{Inner, KeptValue};
 use gluonish_base::{Cause, DType, Dims, Error, Result, Site};
 use gluonish_engine::{Lane, Var, Write};
 use gluonish_kernels::map::{self, Builder, Program, Value};
@@ -19,6 +19,9 @@ use std::sync::Arc;
 
 /// A rule of fewer steps gains nothing over running its op directly.
 const MIN_STEPS: usize = 2;
+
+/// Fewer values are done sooner by a few small ops than by setting up a program.
+const MIN_SIZE: usize = 256;
 
 /// Where a program's input comes from.
 #[derive(Clone, Copy, PartialEq)]
@@ -63,10 +66,10 @@ fn types(inner: &Inner, dy: &NDArray) -> SmallVec<[DType; 6]> {
 /// Runs the rule as one program, if it is one. `None`: run it op by op.
 pub(crate) fn run(op: &'static Op, inner: &Inner, dys: &[Option<NDArray>], wanted: u64) -> Result<Option<Grads>> {
     let (Body::Map(_), Grad::Rule(rule), Some(Some(dy))) = (&op.body, op.grad, dys.first()) else { return Ok(None) };
-    if op.saves.is_empty() {
+    if op.saves.is_empty() || dy.size() < MIN_SIZE {
         return Ok(None);
     }
-    let stale = |k: &crate::node::Kept| matches!(&k.value, KeptValue::Array(a, v) if a.storage().version() != *v);
+    let stale = |k: &crate::tape::node::Kept| matches!(&k.value, KeptValue::Array(a, v) if a.storage().version() != *v);
     if inner.kept.iter().any(stale) {
         return Ok(None); // running it op by op says why
     }
@@ -254,12 +257,14 @@ fn launch(op: &'static Op, traced: &Arc<Traced>, inner: &Inner, dy: &NDArray) ->
     let cost = (dy.size() * (traced.steps + ins.len())) as u64 / 4;
     let small = cost <= inline_ns() && !ins.iter().any(|i| i.array().is_some_and(|a| a.storage().shared()));
     if small && let Some(_held) = Operands::take(&ins) {
-        let outs: Result<SmallVec<[NDArray; 2]>> = traced.gives.iter().map(|(_, d)| NDArray::empty(device, *d, shape)).collect();
+        let outs: Result<SmallVec<[NDArray; 2]>> =
+            traced.gives.iter().map(|(_, d)| NDArray::empty(device, *d, shape)).collect();
         let outs = outs?;
-        execute(&traced.program, 1, &ins, &outs, number)?;
+        in_caller(op, &ins, &outs, || execute(&traced.program, 1, &ins, &outs, number))?;
         return Ok(traced.gives.iter().map(|(i, _)| *i).zip(outs).collect());
     }
-    let outs: Result<SmallVec<[NDArray; 2]>> = traced.gives.iter().map(|(_, d)| NDArray::deferred(device, *d, shape)).collect();
+    let outs: Result<SmallVec<[NDArray; 2]>> =
+        traced.gives.iter().map(|(_, d)| NDArray::deferred(device, *d, shape)).collect();
     let outs = outs?;
     let owned: SmallVec<[Owned; 4]> = ins.iter().map(Owned::of).collect();
     let (held, shared, threads) = (outs.clone(), traced.clone(), threads_for(cost));
@@ -272,7 +277,8 @@ fn launch(op: &'static Op, traced: &Arc<Traced>, inner: &Inner, dy: &NDArray) ->
 }
 
 fn execute(program: &Program, threads: usize, ins: &[In<'_>], outs: &[NDArray], number: DType) -> Result {
-    let bytes: SmallVec<[[u8; 8]; 4]> = ins.iter().map(|i| if let In::Scalar(s) = i { s.to_bytes(number) } else { [0; 8] }).collect();
+    let bytes: SmallVec<[[u8; 8]; 4]> =
+        ins.iter().map(|i| if let In::Scalar(s) = i { s.to_bytes(number) } else { [0; 8] }).collect();
     let views: Views<'_> = ins.iter().zip(&bytes).map(|(i, b)| view_of(i, b, number)).collect();
     let outs: SmallVec<[Out<'_>; 2]> = outs.iter().map(|o| Out { view: o.view(), mode: Mode::Write }).collect();
     map::run(&Cx { threads, ..Cx::default() }, program, &views, &outs)

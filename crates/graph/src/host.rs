@@ -34,7 +34,10 @@ pub fn block<T>(mut f: impl FnMut(&dyn Fn() -> Result) -> Result<T>) -> Result<T
 pub fn wait(a: &NDArray) -> Result {
     let v = a.storage();
     if v.is_ready() {
-        return v.error().map_or(Ok(()), Err);
+        return v.error().map_or(Ok(()), |e| {
+            engine().raised(&e);
+            Err(e)
+        });
     }
     block(|poll| engine().wait_for_var(v, poll))
 }

@@ -27,7 +27,9 @@ pub fn parse_index(shape: &Dims, key: &[Index]) -> Result<Slice> {
             Index::NewAxis => push(&mut slice.axes, -1, shape)?,
             Index::Ellipsis => {
                 if std::mem::replace(&mut dots, true) {
-                    return Err(Error::new(Cause::Argument("a key may have one ellipsis ('...')".into())).in_op("index"));
+                    return Err(
+                        Error::new(Cause::Argument("a key may have one ellipsis ('...')".into())).in_op("index")
+                    );
                 }
                 for _ in 0..n - named {
                     push(&mut slice.axes, axis as isize, shape)?;
@@ -63,7 +65,8 @@ fn push(axes: &mut Dims, v: isize, shape: &Dims) -> Result {
     if axes.try_push(v) {
         return Ok(());
     }
-    Err(Error::new(Cause::Shape(format!("indexing {shape} gives more than {} dimensions", gluonish_base::MAX_DIMS))).in_op("index"))
+    Err(Error::new(Cause::Shape(format!("indexing {shape} gives more than {} dimensions", gluonish_base::MAX_DIMS)))
+        .in_op("index"))
 }
 
 /// Python's rules for the bounds of a slice: first index and number of steps.

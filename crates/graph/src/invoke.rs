@@ -2,13 +2,13 @@
 use crate::array::NDArray;
 use crate::emit;
 use crate::host;
-use crate::launch::{Launch, Operands, inline_ns, run_inline};
+use crate::launch::{Launch, Operands, in_caller, inline_ns, run_inline};
 use crate::random;
 use crate::tape;
 use gluonish_base::tls::tls;
 use gluonish_base::{Cause, DType, Dims, Error, Result, Scalar, Site};
 use gluonish_engine::Device;
-use gluonish_kernels::map::{self, Class};
+use gluonish_kernels::map::{self, Class, Map};
 use gluonish_kernels::{Args, AttrVal, Attrs, Cx, Mode, Out, View};
 use gluonish_ops::{Body, Call, Layout, Metas, Op, Viewed, infer, rows};
 use smallvec::SmallVec;
@@ -106,17 +106,21 @@ fn split_devices(op: &'static Op, a: Device, b: Device) -> Error {
 #[cold]
 pub(crate) fn explain(e: Error, op: &'static Op, ins: &[In<'_>]) -> Error {
     // Errors of shapes and types name their values themselves; for the others the inputs are part of the story.
-    let told = matches!(e.cause(), Cause::Broadcast { .. } | Cause::Shape(_) | Cause::DType(_) | Cause::Axis { .. } | Cause::Attribute { .. });
+    let told = matches!(
+        e.cause(),
+        Cause::Broadcast { .. } | Cause::Shape(_) | Cause::DType(_) | Cause::Axis { .. } | Cause::Attribute { .. }
+    );
     let e = e.in_op(op.name);
     if told { e } else { e.with_inputs(ins.iter().filter_map(|i| i.array()).map(|a| (*a.shape(), a.dtype()))) }
 }
 
 pub fn invoke_on(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, device: Device) -> Result<Outs> {
-    let recording = tls().recording.get() && tape::leads_to_variable(ins);
+    let mut recording = tls().recording.get();
     if recording {
         for a in ins.iter().filter_map(In::array) {
             tape::check_fresh(a).map_err(|e| e.in_op(op.name))?;
         }
+        recording = tape::leads_to_variable(ins);
     }
     let outs = match &op.body {
         Body::View(f) => views(op, *f, ins, attrs)?,
@@ -144,7 +148,12 @@ fn finish(op: &'static Op, ins: &[In<'_>], mut outs: Outs, visible: usize) -> Ou
     outs
 }
 
-fn views(op: &'static Op, f: fn(&View<'_>, &Attrs, usize) -> Result<Viewed>, ins: &[In<'_>], attrs: &Attrs) -> Result<Outs> {
+fn views(
+    op: &'static Op,
+    f: fn(&View<'_>, &Attrs, usize) -> Result<Viewed>,
+    ins: &[In<'_>],
+    attrs: &Attrs,
+) -> Result<Outs> {
     let In::Array(a) = ins[0] else {
         return Err(explain(Cause::Argument("an array is needed, not a number".into()).into(), op, ins));
     };
@@ -157,6 +166,15 @@ fn views(op: &'static Op, f: fn(&View<'_>, &Attrs, usize) -> Result<Viewed>, ins
         outs.push(out);
     }
     Ok(outs)
+}
+
+/// `a[slice]`, a view. Recorded like any op; otherwise only a layout.
+pub fn select(a: &NDArray, slice: &rows::Slice) -> Result<NDArray> {
+    if tls().recording.get() && a.is_tracked() {
+        return Ok(invoke(&rows::SLICE, &[In::Array(a)], &Attrs::of(&slice.attrs()))?.remove(0));
+    }
+    let Layout { shape, strides, offset } = slice.layout(a.strides());
+    Ok(a.view_as(&shape, &strides, offset))
 }
 
 /// A fresh array with the same values, not recorded.
@@ -183,7 +201,7 @@ pub(crate) fn context(op: &'static Op, device: Device) -> Cx {
 
 #[inline]
 fn compute(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, device: Device) -> Result<Outs> {
-    let views = metadata(ins);
+    let mut views = metadata(ins);
     let call = Call { ins: &views, attrs, training: tls().training.get() };
     let mut metas = Metas::new();
     (op.infer)(&call, &mut metas).map_err(|e| explain(e, op, ins))?;
@@ -192,16 +210,22 @@ fn compute(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, device: Device) -> Re
     }
     let cost = op.cost_ns(&call, &metas);
     let cx = context(op, device);
-    if cost <= inline_ns() && !ins.iter().any(|i| i.array().is_some_and(|a| a.storage().shared())) {
-        let held = Operands::take(ins);
-        if let Some(_held) = held {
-            let mut outs = Outs::new();
-            for m in &metas {
-                outs.push(NDArray::empty(device, m.dtype, &m.shape).map_err(|e| explain(e, op, ins))?);
-            }
-            run_inline(op, &cx, ins, &outs, attrs)?;
-            return Ok(outs);
+    if cost <= inline_ns()
+        && !ins.iter().any(|i| i.array().is_some_and(|a| a.storage().shared()))
+        && let Some(_held) = Operands::take(ins)
+    {
+        let mut outs = Outs::new();
+        for m in &metas {
+            outs.push(NDArray::empty(device, m.dtype, &m.shape).map_err(|e| explain(e, op, ins))?);
         }
+        if let Body::Map(map) = &op.body {
+            refresh(ins, &mut views);
+            let out = Out { view: outs[0].view(), mode: Mode::Write };
+            in_caller(op, ins, &outs, || apply_map(&cx, map, &views, &out)).map_err(|e| explain(e, op, ins))?;
+        } else {
+            run_inline(op, &cx, ins, &outs, attrs)?;
+        }
+        return Ok(outs);
     }
     let mut outs = Outs::new();
     for m in &metas {
@@ -227,6 +251,23 @@ fn measured(op: &'static Op, f: fn(&Call<'_>, &mut Metas) -> Result, ins: &[In<'
     }
 }
 
+/// The views were made before the operands were held: memory that has come since is put in.
+#[inline(always)]
+fn refresh<'a>(ins: &[In<'a>], views: &mut Views<'a>) {
+    for (i, v) in ins.iter().zip(views) {
+        if let In::Array(a) = i {
+            v.ptr = a.data();
+        }
+    }
+}
+
+/// A comparison computes in the type of its operands, everything else in the type of its result.
+#[inline(always)]
+fn apply_map(cx: &Cx, map: &Map, views: &[View<'_>], out: &Out<'_>) -> Result {
+    let class = Class::of(if map.is_truth() { infer::comparison_type(views) } else { out.view.dtype });
+    map::apply(cx, map, class, views, out)
+}
+
 /// Calls a row's kernel. The views point to memory that the caller holds.
 #[inline(always)]
 pub(crate) fn call_kernel(op: &'static Op, cx: &Cx, ins: &[In<'_>], outs: &mut [Out<'_>], attrs: &Attrs) -> Result {
@@ -236,9 +277,7 @@ pub(crate) fn call_kernel(op: &'static Op, cx: &Cx, ins: &[In<'_>], outs: &mut [
             for i in ins {
                 views.push(view_of(i, std::ptr::null(), DType::F32));
             }
-            // A comparison computes in the type of its operands, everything else in the type of its result.
-            let class = Class::of(if map.is_truth() { infer::comparison_type(&views) } else { outs[0].view.dtype });
-            return map::apply(cx, map, class, &views, &outs[0]);
+            return apply_map(cx, map, &views, &outs[0]);
         }
         Body::Kernel(k) | Body::Dynamic { kernel: k, .. } => *k,
         Body::View(_) | Body::Compose(_) => {

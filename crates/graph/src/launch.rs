@@ -2,7 +2,7 @@
 use crate::array::NDArray;
 use crate::host;
 use crate::invoke::{In, call_kernel, explain, out_views};
-use gluonish_base::{Error, Result, Scalar, Site, pool};
+use gluonish_base::{Error, Result, Scalar, Site, pool, profiler};
 use gluonish_engine::{Device, Lane, Push, Var, Write, engine};
 use gluonish_kernels::{Attrs, Cx, Mode, Out};
 use gluonish_ops::Op;
@@ -57,11 +57,32 @@ impl Drop for Operands<'_> {
     }
 }
 
+/// Runs work in the caller; the profiler, when it is on, sees it like queued work.
+#[inline(always)]
+pub(crate) fn in_caller<T>(op: &'static Op, ins: &[In<'_>], outs: &[NDArray], f: impl FnOnce() -> T) -> T {
+    if !profiler::enabled() {
+        return f();
+    }
+    let start = profiler::now();
+    let result = f();
+    let arrays = ins.iter().filter_map(In::array).chain(outs);
+    profiler::record(profiler::Event {
+        op: op.name,
+        device: outs.first().map_or(0, |o| o.device().index()),
+        thread: profiler::thread_number(),
+        queued: start,
+        start,
+        end: profiler::now(),
+        bytes: arrays.map(|a| a.nbytes() as u64).sum(),
+    });
+    result
+}
+
 /// Runs a kernel in the caller, which holds the operands.
 #[inline(always)]
 pub(crate) fn run_inline(op: &'static Op, cx: &Cx, ins: &[In<'_>], outs: &[NDArray], attrs: &Attrs) -> Result {
     let mut views = out_views(outs, Mode::Write);
-    call_kernel(op, cx, ins, &mut views, attrs).map_err(|e| explain(e, op, ins))
+    in_caller(op, ins, outs, || guarded(op, ins, || call_kernel(op, cx, ins, &mut views, attrs)))
 }
 
 /// An operand that a queued task owns.
@@ -110,7 +131,14 @@ impl Launch {
     }
 
     /// Queues the kernel; `writes` says how each output's storage is written.
-    pub(crate) fn push(self, ins: &[In<'_>], outs: &[NDArray], attrs: &Attrs, mode: Mode, writes: &[(&Var, Write)]) -> Result {
+    pub(crate) fn push(
+        self,
+        ins: &[In<'_>],
+        outs: &[NDArray],
+        attrs: &Attrs,
+        mode: Mode,
+        writes: &[(&Var, Write)],
+    ) -> Result {
         let Launch { op, mut cx, cost, device, site } = self;
         cx.threads = threads_for(cost);
         let owned: SmallVec<[Owned; 3]> = ins.iter().map(Owned::of).collect();
@@ -125,7 +153,7 @@ impl Launch {
 }
 
 /// A panic becomes an error that names the inputs, as any other.
-fn guarded(op: &'static Op, ins: &[In<'_>], f: impl FnOnce() -> Result) -> Result {
+pub(crate) fn guarded(op: &'static Op, ins: &[In<'_>], f: impl FnOnce() -> Result) -> Result {
     catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|p| Err(Error::from_panic(p))).map_err(|e| explain(e, op, ins))
 }
 
@@ -155,7 +183,12 @@ pub(crate) fn submit(
 }
 
 /// Queues foreign code that fills `outs` from `ins`, on the lane for callbacks: it may itself push and wait.
-pub fn call_back(name: &'static str, ins: &[NDArray], outs: &[NDArray], f: impl FnOnce() -> Result + Send + 'static) -> Result {
+pub fn call_back(
+    name: &'static str,
+    ins: &[NDArray],
+    outs: &[NDArray],
+    f: impl FnOnce() -> Result + Send + 'static,
+) -> Result {
     let operands: SmallVec<[In<'_>; 4]> = ins.iter().map(In::Array).collect();
     let writes: SmallVec<[(&Var, Write); 2]> = outs.iter().map(|o| (o.storage(), Write::Overwrite)).collect();
     let device = outs.first().or(ins.first()).map_or_else(|| Device::cpu(0), |a| a.device());

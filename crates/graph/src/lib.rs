@@ -8,7 +8,6 @@ mod host;
 mod index;
 mod invoke;
 mod launch;
-mod node;
 mod random;
 mod tape;
 mod write;
@@ -17,11 +16,11 @@ pub use array::{NDArray, RawArray};
 pub use backward::{Backward, backward, gradients};
 pub use host::{Host, block, install, wait};
 pub use index::{Index, parse_index};
-pub use invoke::{In, Outs, current_device, full, invoke, invoke_on};
+pub use invoke::{In, Outs, current_device, full, invoke, invoke_on, select};
 pub use launch::{INLINE_NS, call_back, set_inline};
 pub use random::{seed, ticket};
 pub use tape::{
-    Custom, GradReq, Hook, add_hook, attach_grad, detach, drop_graph, grad_of, is_leaf, kept_bytes, mark_variable, record_custom,
-    remove_hook,
+    Custom, GradReq, Hook, add_hook, attach_grad, detach, drop_graph, grad_of, is_leaf, kept_bytes, mark_variable,
+    record_custom, remove_hook,
 };
 pub use write::{assign, copy_into, invoke_into};

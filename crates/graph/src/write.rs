@@ -1,7 +1,7 @@
 //! Writing into arrays that exist: `out=`, in-place operators, slice assignment, updates of state.
 use crate::array::NDArray;
 use crate::invoke::{In, call_kernel, context, contiguous_copy, explain, invoke};
-use crate::launch::{Launch, Operands, inline_ns, write_inline};
+use crate::launch::{Launch, Operands, guarded, in_caller, inline_ns, write_inline};
 use crate::tape;
 use gluonish_base::tls::tls;
 use gluonish_base::{Cause, DType, Dims, Error, Result, Site};
@@ -19,7 +19,9 @@ pub fn invoke_into(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, dst: &NDArray
         let text = format!("the inputs are on {} and the output is on {}", device.name(), dst.device().name());
         return Err(Error::new(Cause::Device(text)).in_op(op.name));
     }
-    if matches!(op.body, Body::View(_) | Body::Compose(_) | Body::Dynamic { .. }) || op.count_outputs(attrs, ins.len()) != 1 {
+    if matches!(op.body, Body::View(_) | Body::Compose(_) | Body::Dynamic { .. })
+        || op.count_outputs(attrs, ins.len()) != 1
+    {
         return through_copy(op, ins, attrs, dst);
     }
     let meta = inferred(op, ins, attrs)?;
@@ -38,10 +40,13 @@ pub fn invoke_into(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, dst: &NDArray
 fn inferred(op: &'static Op, ins: &[In<'_>], attrs: &Attrs) -> Result<Meta> {
     let views: SmallVec<[_; 4]> = ins
         .iter()
-        .map(|i| crate::invoke::view_of(i, std::ptr::null(), if let In::Scalar(s) = i { s.dtype() } else { DType::F32 }))
+        .map(|i| {
+            crate::invoke::view_of(i, std::ptr::null(), if let In::Scalar(s) = i { s.dtype() } else { DType::F32 })
+        })
         .collect();
     let mut metas = Metas::new();
-    (op.infer)(&Call { ins: &views, attrs, training: tls().training.get() }, &mut metas).map_err(|e| explain(e, op, ins))?;
+    (op.infer)(&Call { ins: &views, attrs, training: tls().training.get() }, &mut metas)
+        .map_err(|e| explain(e, op, ins))?;
     Ok(metas[0])
 }
 
@@ -50,7 +55,9 @@ fn check_cast(op: &'static Op, from: DType, to: DType) -> Result {
     if from.family() <= to.family() {
         return Ok(());
     }
-    let text = format!("the result is {from} and the output is {to}: it would lose its fraction; use astype() for a new array");
+    let text = format!(
+        "the result is {from} and the output is {to}: it would lose its fraction; use astype() for a new array"
+    );
     Err(Error::new(Cause::DType(text)).in_op(op.name))
 }
 
@@ -99,8 +106,10 @@ pub fn assign(a: &NDArray, slice: &Slice, value: In<'_>) -> Result {
     if let In::Array(v) = value
         && v.same_layout(&part)
         && v.stamp() == a.storage().version()
+        && a.storage().tape.before.load(Relaxed) <= a.stamp()
     {
-        // `a[s] += ...`: the values are there already, written through the view; `a` takes over its history.
+        // `a[s] += ...`: the values are there already, by the one recorded write since `a` was made, through this very
+        // view; `a` takes over its history.
         let old = a.detached();
         if let Some((node, output)) = a.node.get() {
             old.node.set(Some(node), output);
@@ -146,8 +155,10 @@ fn check_write(op: &'static Op, dst: &NDArray) -> Result {
         return Ok(());
     }
     let wrong = |text: &str| Error::new(Cause::Gradient(text.into())).in_op(op.name).at(Site::here());
-    if tape::is_leaf(dst) {
-        return Err(wrong("a variable (attach_grad) cannot be written in place while recording; use autograd.pause() for updates"));
+    if tape::looks_at_variable(dst) {
+        return Err(wrong(
+            "a variable (attach_grad) cannot be written in place while recording; use autograd.pause() for updates",
+        ));
     }
     let tape = &dst.storage().tape;
     if tape.saved.load(Relaxed) > 0 {
@@ -164,8 +175,10 @@ fn write(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, dst: &NDArray) -> Resul
     let before = if recorded { Some(history(op, ins, dst)?) } else { None };
     run_over(op, ins, attrs, dst)?;
     if let Some(before) = before {
-        let ins: SmallVec<[In<'_>; 3]> = before.iter().zip(ins).map(|(b, i)| b.as_ref().map_or(*i, In::Array)).collect();
+        let ins: SmallVec<[In<'_>; 3]> =
+            before.iter().zip(ins).map(|(b, i)| b.as_ref().map_or(*i, In::Array)).collect();
         let tape = &dst.storage().tape;
+        tape.before.store(tape.recorded.load(Relaxed), Relaxed);
         tape.recorded.store(dst.storage().version(), Relaxed);
         tape.recorded_site.store(TapeMark::pack(Site::here()), Relaxed);
         dst.restamp();
@@ -193,7 +206,8 @@ fn history(op: &'static Op, ins: &[In<'_>], dst: &NDArray) -> Result<SmallVec<[O
 }
 
 fn run_over(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, dst: &NDArray) -> Result {
-    let views: SmallVec<[_; 4]> = ins.iter().map(|i| crate::invoke::view_of(i, std::ptr::null(), dst.dtype())).collect();
+    let views: SmallVec<[_; 4]> =
+        ins.iter().map(|i| crate::invoke::view_of(i, std::ptr::null(), dst.dtype())).collect();
     let meta = Meta { shape: *dst.shape(), dtype: dst.dtype() };
     let cost = op.cost_ns(&Call { ins: &views, attrs, training: false }, &[meta]);
     let cx = context(op, dst.device());
@@ -201,11 +215,16 @@ fn run_over(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, dst: &NDArray) -> Re
     let is_shared = |i: &In<'_>| i.array().is_some_and(|a| a.storage().shared());
     if cost <= inline_ns() && !v.shared() && !ins.iter().any(is_shared) {
         // What lies in the storage that is written is covered by holding it as the writer.
-        let others: SmallVec<[In<'_>; 3]> = ins.iter().copied().filter(|i| i.array().is_some_and(|a| !a.storage().same(v))).collect();
+        let others: SmallVec<[In<'_>; 3]> =
+            ins.iter().copied().filter(|i| i.array().is_some_and(|a| !a.storage().same(v))).collect();
         if let Some(_held) = Operands::take(&others)
-            && let Some(done) = write_inline(dst, Mode::Write, |out| call_kernel(op, &cx, ins, out, attrs))
+            && let Some(done) = write_inline(dst, Mode::Write, |out| {
+                in_caller(op, ins, std::slice::from_ref(dst), || {
+                    guarded(op, ins, || call_kernel(op, &cx, ins, out, attrs))
+                })
+            })
         {
-            return done.map_err(|e| explain(e, op, ins));
+            return done;
         }
     }
     let whole = dst.is_contiguous() && dst.nbytes() == v.bytes();

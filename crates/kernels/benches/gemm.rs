@@ -89,24 +89,43 @@ const SHAPES: [Shape; 26] = [
     shape("gemv 512x1x512 NN", 512, 1, 512, N, N),
 ];
 
+/// Memory as arrays have it: aligned to 64 bytes.
+struct Aligned {
+    memory: Vec<f32>,
+    start: usize,
+}
+
+impl Aligned {
+    fn new(n: usize, f: impl FnMut(usize) -> f32) -> Aligned {
+        let mut memory = vec![0.0; n + 16];
+        let start = memory.as_ptr().align_offset(64).min(16);
+        memory[start..start + n].iter_mut().zip((0..n).map(f)).for_each(|(x, y)| *x = y);
+        Aligned { memory, start }
+    }
+    fn as_ptr(&self) -> *const f32 {
+        self.memory[self.start..].as_ptr()
+    }
+    fn as_mut_ptr(&mut self) -> *mut f32 {
+        self.memory[self.start..].as_mut_ptr()
+    }
+}
+
 struct Data {
-    a: Vec<f32>,
-    b: Vec<f32>,
-    c: Vec<f32>,
+    a: Aligned,
+    b: Aligned,
+    c: Aligned,
 }
 
 impl Data {
     fn new(s: &Shape) -> Data {
         let mut seed = 1u32;
-        let mut random = |n: usize| -> Vec<f32> {
-            (0..n)
-                .map(|_| {
-                    seed = seed.wrapping_mul(1664525).wrapping_add(1013904223);
-                    (seed >> 8) as f32 / 8388608.0 - 1.0
-                })
-                .collect()
+        let mut random = |_| {
+            seed = seed.wrapping_mul(1664525).wrapping_add(1013904223);
+            (seed >> 8) as f32 / 8388608.0 - 1.0
         };
-        Data { a: random(s.m * s.k), b: random(s.k * s.n), c: vec![0.0; s.m * s.n] }
+        let a = Aligned::new(s.m * s.k, &mut random);
+        let b = Aligned::new(s.k * s.n, &mut random);
+        Data { a, b, c: Aligned::new(s.m * s.n, |_| 0.0) }
     }
 }
 

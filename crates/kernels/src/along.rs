@@ -13,7 +13,7 @@ pub fn take(_cx: &Cx, x: &View<'_>, indices: &View<'_>, axis: usize, out: &Out<'
     let add = out.mode == Mode::Add;
     by_dtype!(x.dtype, T => each(x, &out.view, indices, axis, |from: *mut T, to: *mut T| {
         // SAFETY: both places are inside their views: the positions were checked.
-        unsafe { *to = if add { T::from_f64((*to).to_f64() + (*from).to_f64()) } else { *from } }
+        unsafe { *to = if add { sum(*to, *from) } else { *from } }
     }))
 }
 
@@ -24,12 +24,27 @@ pub fn put(cx: &Cx, x: &View<'_>, indices: &View<'_>, axis: usize, out: &Out<'_>
     }
     by_dtype!(x.dtype, T => each(&out.view, x, indices, axis, |to: *mut T, from: *mut T| {
         // SAFETY: both places are inside their views: the positions were checked.
-        unsafe { *to = T::from_f64((*to).to_f64() + (*from).to_f64()) }
+        unsafe { *to = sum(*to, *from) }
     }))
 }
 
+/// Integers wrap in 64 bits; floats are added in float64, which no float type exceeds.
+fn sum<T: Elem>(a: T, b: T) -> T {
+    if T::DTYPE.is_float() {
+        T::from_f64(a.to_f64() + b.to_f64())
+    } else {
+        T::from_i64(a.to_i64().wrapping_add(b.to_i64()))
+    }
+}
+
 /// Calls `f` with the place in `whole` that each index names and the place in `part` that belongs to the index.
-fn each<T: Elem>(whole: &View<'_>, part: &View<'_>, indices: &View<'_>, axis: usize, mut f: impl FnMut(*mut T, *mut T)) -> Result {
+fn each<T: Elem>(
+    whole: &View<'_>,
+    part: &View<'_>,
+    indices: &View<'_>,
+    axis: usize,
+    mut f: impl FnMut(*mut T, *mut T),
+) -> Result {
     let numbers = positions(indices, axis, whole.shape[axis] as usize, Bounds::Raise)?;
     let mut strides = *whole.strides;
     let step = std::mem::replace(&mut strides[axis], 0);

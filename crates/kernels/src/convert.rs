@@ -5,7 +5,8 @@
 mod cast;
 mod copy;
 mod half;
+mod transpose;
 
-pub(crate) use cast::cast_fn;
-pub use copy::{copy_view, fill};
+pub(crate) use cast::{Cast, cast_fn};
 pub(crate) use copy::{Side, copy_tile, packed};
+pub use copy::{copy_view, fill};

@@ -21,7 +21,7 @@ impl Bool {
 }
 
 /// The Rust type of an array's elements, and its conversions: integers wrap, floats truncate and saturate on their way
-/// to integers.
+/// to integers. For single values: whole strips go through `convert`, which has vector code for the half types.
 pub trait Elem: Copy + Default + Send + Sync + 'static {
     const DTYPE: DType;
     fn to_f32(self) -> f32;
@@ -54,17 +54,17 @@ macro_rules! elem {
 elem! { u8 => U8  u16 => U16  u32 => U32  u64 => U64  i8 => I8  i16 => I16  i32 => I32  i64 => I64  f32 => F32  f64 => F64 }
 
 macro_rules! half_elem {
-    ($($t:ident => $d:ident, $widen:ident, $narrow:ident)*) => {$(
+    ($($t:ident => $d:ident)*) => {$(
         impl Elem for $t {
             const DTYPE: DType = DType::$d;
             #[inline(always)]
-            fn to_f32(self) -> f32 { $widen(self.to_bits()) }
+            fn to_f32(self) -> f32 { self.to_f32() }
             #[inline(always)]
-            fn to_f64(self) -> f64 { $widen(self.to_bits()) as f64 }
+            fn to_f64(self) -> f64 { self.to_f64() }
             #[inline(always)]
-            fn to_i64(self) -> i64 { $widen(self.to_bits()) as i64 }
+            fn to_i64(self) -> i64 { self.to_f32() as i64 }
             #[inline(always)]
-            fn from_f32(v: f32) -> Self { $t::from_bits($narrow(v)) }
+            fn from_f32(v: f32) -> Self { $t::from_f32(v) }
             #[inline(always)]
             fn from_f64(v: f64) -> Self { $t::from_f64(v) }
             #[inline(always)]
@@ -72,50 +72,7 @@ macro_rules! half_elem {
         }
     )*};
 }
-half_elem! { f16 => F16, widen_f16, narrow_f16  bf16 => BF16, widen_bf16, narrow_bf16 }
-
-// The conversions of the half types choose between results instead of branching, so that loops of them become vector
-// instructions; the crate `half` asks for the processor's features in every call.
-
-/// 2^-14, the smallest normal float16, as float32.
-const F16_NORMAL: u32 = 113 << 23;
-/// The difference of the exponents' offsets.
-const F16_BIAS: u32 = 112 << 23;
-
-#[inline(always)]
-fn widen_f16(h: u16) -> f32 {
-    let sign = (h as u32 & 0x8000) << 16;
-    let m = (h as u32 & 0x7fff) << 13;
-    let tiny = (f32::from_bits(m | F16_NORMAL) - f32::from_bits(F16_NORMAL)).to_bits();
-    let normal = m.wrapping_add(F16_BIAS);
-    let v = if m < 0x400 << 13 { tiny } else { normal };
-    f32::from_bits(sign | if m >= 0x7c00 << 13 { m | 0x7f80_0000 } else { v })
-}
-
-#[inline(always)]
-fn narrow_f16(v: f32) -> u16 {
-    let sign = (v.to_bits() >> 16) & 0x8000;
-    let a = v.to_bits() & 0x7fff_ffff;
-    // Adding 0.5 leaves the last place at 2^-24, float16's smallest step: the addition rounds.
-    let tiny = (f32::from_bits(a) + 0.5).to_bits().wrapping_sub(0.5f32.to_bits());
-    let normal = a.wrapping_sub(F16_BIAS).wrapping_add(0xfff + ((a >> 13) & 1)) >> 13;
-    let m = if a < F16_NORMAL { tiny } else { normal };
-    let m = if a >= 0x477f_f000 { 0x7c00 } else { m };
-    let m = if a > 0x7f80_0000 { 0x7e00 | ((a >> 13) & 0x3ff) } else { m };
-    (sign | m) as u16
-}
-
-#[inline(always)]
-fn widen_bf16(h: u16) -> f32 {
-    f32::from_bits((h as u32) << 16)
-}
-
-#[inline(always)]
-fn narrow_bf16(v: f32) -> u16 {
-    let b = v.to_bits();
-    let rounded = b.wrapping_add(0x7fff + ((b >> 16) & 1)) >> 16;
-    (if b & 0x7fff_ffff > 0x7f80_0000 { b >> 16 | 0x40 } else { rounded }) as u16
-}
+half_elem! { f16 => F16  bf16 => BF16 }
 
 impl Elem for Bool {
     const DTYPE: DType = DType::Bool;
@@ -212,23 +169,4 @@ macro_rules! per_isa {
             body$(::<$($g),*>)?($($a),*)
         }
     };
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn half_conversions_agree_with_the_crate() {
-        for h in 0..=u16::MAX {
-            let (a, b) = (f16::from_bits(h), bf16::from_bits(h));
-            assert_eq!(widen_f16(h).to_bits(), a.to_f32_const().to_bits(), "{h:#x}");
-            assert!(widen_bf16(h).to_bits() == b.to_f32_const().to_bits() || b.is_nan(), "{h:#x}");
-        }
-        for i in 0..=u32::MAX / 4099 {
-            let v = f32::from_bits(i * 4099);
-            assert_eq!(narrow_f16(v), f16::from_f32_const(v).to_bits(), "{v}");
-            assert_eq!(narrow_bf16(v), bf16::from_f32_const(v).to_bits(), "{v}");
-        }
-    }
 }

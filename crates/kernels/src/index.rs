@@ -29,7 +29,7 @@ pub fn take(cx: &Cx, x: &View<'_>, indices: &View<'_>, axis: usize, bounds: Boun
     let numbers = positions(indices, axis, x.shape[axis] as usize, bounds)?;
     if out.view.size > 0 {
         let rows = Rows::new(x, &out.view, axis, 1, indices.ndim());
-        rows.gather(&numbers, into_output(x.dtype, out.mode), cx.threads);
+        rows.gather(&numbers, x.dtype, out.mode, cx.threads);
     }
     Ok(())
 }
@@ -99,7 +99,14 @@ pub fn pick_grad(cx: &Cx, dy: &View<'_>, indices: &View<'_>, axis: usize, bounds
 }
 
 /// Calls `f` with the place of each picked element and of the value that belongs to it.
-fn each_pick(cx: &Cx, whole: &View<'_>, one: &View<'_>, axis: usize, numbers: &[usize], f: impl Fn(*mut u8, *mut u8) + Sync) {
+fn each_pick(
+    cx: &Cx,
+    whole: &View<'_>,
+    one: &View<'_>,
+    axis: usize,
+    numbers: &[usize],
+    f: impl Fn(*mut u8, *mut u8) + Sync,
+) {
     const CHUNK: usize = 1 << 14;
     let (mut shape, mut strides) = (*whole.shape, *whole.strides);
     shape.remove(axis);
@@ -154,7 +161,7 @@ pub fn count(mask: &View<'_>) -> usize {
 pub fn compress(cx: &Cx, x: &View<'_>, mask: &View<'_>, out: &Out<'_>) -> Result {
     let numbers = rows_of(mask, x.shape, out.view.shape)?;
     if out.view.size > 0 {
-        Rows::new(x, &out.view, 0, 1, 1).gather(&numbers, into_output(x.dtype, out.mode), cx.threads);
+        Rows::new(x, &out.view, 0, 1, 1).gather(&numbers, x.dtype, out.mode, cx.threads);
     }
     Ok(())
 }
@@ -170,7 +177,11 @@ pub fn expand(cx: &Cx, dy: &View<'_>, mask: &View<'_>, dx: &Out<'_>) -> Result {
 fn rows_of(mask: &View<'_>, from: &Dims, to: &Dims) -> Result<Vec<usize>> {
     let numbers = set(mask);
     if from.first() != Some(&(mask.size as isize)) || to.first() != Some(&(numbers.len() as isize)) {
-        let text = format!("a mask of {} values, {} of them true, does not lead from {from} to {to}", mask.size, numbers.len());
+        let text = format!(
+            "a mask of {} values, {} of them true, does not lead from {from} to {to}",
+            mask.size,
+            numbers.len()
+        );
         return Err(Cause::Shape(text).into());
     }
     Ok(numbers)
@@ -181,7 +192,7 @@ pub fn gather_nd(cx: &Cx, x: &View<'_>, indices: &View<'_>, bounds: Bounds, out:
     let numbers = row_numbers(indices, x.shape, bounds)?;
     if out.view.size > 0 {
         let rows = Rows::new(x, &out.view, 0, indices.shape[0] as usize, indices.ndim() - 1);
-        rows.gather(&numbers, into_output(x.dtype, out.mode), cx.threads);
+        rows.gather(&numbers, x.dtype, out.mode, cx.threads);
     }
     Ok(())
 }

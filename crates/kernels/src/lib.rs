@@ -3,12 +3,14 @@
 pub mod along;
 pub mod attrs;
 pub mod convert;
-pub mod formula;
-pub mod map;
 pub mod dispatch;
+pub mod formula;
 pub mod gemm;
 pub mod index;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod jit;
 pub mod linalg;
+pub mod map;
 pub mod movement;
 pub mod ramp;
 pub mod random;

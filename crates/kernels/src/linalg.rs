@@ -128,7 +128,8 @@ fn potrf_of<T: Number>(cx: &Cx, a: &View<'_>, out: &Out<'_>, lower: bool) -> Res
         unsafe {
             store(u, (n, n), Mode::Write, |i, j| if j >= i { *a.at(i, j) } else { T::default() });
             match upper_factor(cx.threads, u, n) {
-                Ok(()) => store(c, (n, n), mode, |i, j| *u.at(i, j)),
+                // The updates of whole blocks leave their marks below the diagonal.
+                Ok(()) => store(c, (n, n), mode, |i, j| if j >= i { *u.at(i, j) } else { T::default() }),
                 Err(order) => {
                     let mut worst = worst.lock().unwrap_or_else(PoisonError::into_inner);
                     *worst = Some(worst.map_or((i, order), |w| w.min((i, order))));
@@ -139,8 +140,7 @@ fn potrf_of<T: Number>(cx: &Cx, a: &View<'_>, out: &Out<'_>, lower: bool) -> Res
     match worst.into_inner().unwrap_or_else(PoisonError::into_inner) {
         None => Ok(()),
         Some((i, order)) => {
-            let which =
-                if batch.is_empty() { "the matrix".to_string() } else { format!("matrix {i} of the batch") };
+            let which = if batch.is_empty() { "the matrix".to_string() } else { format!("matrix {i} of the batch") };
             let text = format!(
                 "{which} is not positive definite: the leading minor of order {order} is not positive \
                  (adding a small multiple of the identity often helps)"

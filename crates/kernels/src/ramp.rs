@@ -2,20 +2,24 @@
 use crate::by_dtype;
 use crate::dispatch::Elem;
 use crate::view::{Cx, Out};
+use crate::walk::{Shared, Walk};
 use gluonish_base::{Result, Scalar, pool};
 
 const CHUNK: usize = 1 << 16;
 
-/// `start + step * i` along a contiguous output: exact for integers, computed in float64 otherwise.
+/// `start + step * i` in row-major order: exact for integers, computed in float64 otherwise.
 pub fn ramp(cx: &Cx, start: Scalar, step: Scalar, out: &Out<'_>) -> Result {
     let n = out.view.size;
     by_dtype!(out.view.dtype, T => {
-        let place = crate::walk::Shared(out.view.as_ptr::<T>());
+        let place = Shared(out.view.as_ptr::<T>());
+        let walk = Walk::new(out.view.shape, [out.view.strides]).coalesced();
         pool::run(n.div_ceil(CHUNK), cx.threads, |c| {
-            for i in c * CHUNK..n.min((c + 1) * CHUNK) {
-                // SAFETY: the output is contiguous with `n` elements, and chunks do not overlap.
-                unsafe { *place.at(i as isize) = value::<T>(start, step, i) };
-            }
+            let mut i = c * CHUNK;
+            walk.for_each(i, n.min(i + CHUNK), |[at]| {
+                // SAFETY: the walk stays inside the output, and chunks do not overlap.
+                unsafe { *place.at(at) = value::<T>(start, step, i) };
+                i += 1;
+            });
         });
     });
     Ok(())

@@ -9,15 +9,17 @@ use crate::view::{Cx, Out, View};
 use crate::walk::{Shared, Walk};
 use gluonish_base::isa::isa;
 use gluonish_base::{Cause, DType, Result, pool};
+use smallvec::SmallVec;
 
-static DIV: Map = crate::map!(float |i, x, y| i.div(x, y));
-static SUB: Map = crate::map!(float |i, x, y| i.sub(x, y));
-static MUL: Map = crate::map!(float |i, x, y| i.mul(x, y));
-static EXP: Map = crate::map!(float |i, x| i.exp(x));
-static LOG: Map = crate::map!(float |i, x| i.log(x));
-static EXP_BELOW: Map = crate::map!(float |i, x, top| i.exp(i.sub(x, top)));
-static SOFTMAX_GRAD: Map = crate::map!(float |i, y, dy, dot, t| i.div(i.mul(i.sub(dy, dot), y), t));
-static LOG_SOFTMAX_GRAD: Map = crate::map!(float |i, y, dy, total, t| i.div(i.sub(dy, i.mul(i.exp(y), total)), t));
+static DIV: Map = crate::map!(float | i, x, y | i.div(x, y));
+static RECIPROCAL: Map = crate::map!(float | i, x | i.div(i.c(1.0), x));
+static SUB: Map = crate::map!(float | i, x, y | i.sub(x, y));
+static MUL: Map = crate::map!(float | i, x, y | i.mul(x, y));
+static EXP: Map = crate::map!(float | i, x | i.exp(x));
+static LOG: Map = crate::map!(float | i, x | i.log(x));
+static EXP_BELOW: Map = crate::map!(float | i, x, top | i.exp(i.sub(x, top)));
+static SOFTMAX_GRAD: Map = crate::map!(float | i, y, dy, dot, t | i.div(i.mul(i.sub(dy, dot), y), t));
+static LOG_SOFTMAX_GRAD: Map = crate::map!(float | i, y, dy, total, t | i.div(i.sub(dy, i.mul(i.exp(y), total)), t));
 
 /// `exp(x / temperature)` divided by its sum along `axis`.
 pub fn softmax(cx: &Cx, x: &View<'_>, axis: usize, temperature: f64, out: &Out<'_>) -> Result {
@@ -137,7 +139,10 @@ impl Block {
                 let mut some = vec![F::START; width];
                 for rows in x.chunks(ROWS * width) {
                     some.fill(F::START);
-                    rows.chunks_exact(width).for_each(|r| fold_rows::<A, F>(&mut some, &[r]));
+                    for few in rows.chunks(4 * width) {
+                        let few: SmallVec<[&[A]; 4]> = few.chunks_exact(width).collect();
+                        fold_rows::<A, F>(&mut some, &few);
+                    }
                     fold_rows::<A, F>(stat, &[&some]);
                 }
             }
@@ -228,7 +233,7 @@ impl<A: Real> Job<A> {
         if self.len > LONG {
             return self.rest.for_each(0, rows, |at| self.long_row(at, threads));
         }
-        if (innermost && self.len >= SHORT) || width == 1 || self.len > BLOCK / 8 {
+        if (innermost && self.len >= SHORT) || width == 1 {
             let each = (BLOCK / self.len).max(1);
             return pool::run(rows.div_ceil(each), threads, |task| {
                 let mut scratch = Scratch::new(self.temperature);
@@ -241,7 +246,7 @@ impl<A: Real> Job<A> {
                 });
             });
         }
-        let step = (BLOCK / self.len).clamp(16, 512).min(width);
+        let step = (BLOCK / self.len).clamp(32, 512).min(width);
         let blocks = width.div_ceil(step);
         let units = outer.size() * blocks;
         let each = (BLOCK / (self.len * step)).max(1);
@@ -268,12 +273,12 @@ impl<A: Real> Job<A> {
         for (k, (source, to)) in [(Some(&self.x), &mut s.a), (self.dy.as_ref(), &mut s.b)].into_iter().enumerate() {
             let Some(source) = source else { continue };
             to.resize(block.size(), A::default());
-            // SAFETY: the block comes from the view's own dimensions.
             match block {
+                // SAFETY: the row comes from the view's own dimensions.
                 Block::Row(_) => unsafe { source.read(at[k], along[k], to) },
                 Block::Columns { width, .. } => {
                     for (r, row) in to.chunks_exact_mut(width).enumerate() {
-                        // SAFETY: as above.
+                        // SAFETY: so do the columns.
                         unsafe { source.read(at[k] + r as isize * along[k], across[k], row) };
                     }
                 }
@@ -330,7 +335,10 @@ impl<A: Real> Job<A> {
         // SAFETY: `a` is a whole block, and `b` with a gradient; `stat` has a value for each column.
         unsafe {
             match self.step {
-                Step::Softmax => block.apply(&DIV, a, [Each(a), Stat(stat)]),
+                Step::Softmax => {
+                    Block::Row(s.stat.len()).apply(&RECIPROCAL, stat, [Each(stat)]);
+                    block.apply(&MUL, a, [Each(a), Stat(stat)]);
+                }
                 Step::LogSoftmax => {
                     Block::Row(s.stat.len()).apply(&LOG, stat, [Each(stat)]);
                     block.apply(&SUB, a, [Each(a), Stat(stat)]);
@@ -366,11 +374,12 @@ impl<A: Real> Job<A> {
             s.top.resize(REPEAT, top);
             s.stat.resize(REPEAT, total);
             let a = s.a.as_mut_ptr();
-            // SAFETY: `a` is a whole block; `top` is repeated.
             match self.step {
+                // SAFETY: `a` is a whole block; `top` is repeated.
                 Step::Softmax => unsafe { block.apply(&EXP_BELOW, a, [Each(a), Stat(s.top.as_ptr())]) },
+                // SAFETY: as above.
                 Step::LogSoftmax => unsafe { block.apply(&SUB, a, [Each(a), Stat(s.top.as_ptr())]) },
-                _ => {}
+                Step::SoftmaxGrad | Step::LogSoftmaxGrad => {}
             }
             self.finish(block, &mut s);
             // SAFETY: this piece of the row is in the output and belongs to this task.

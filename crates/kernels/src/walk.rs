@@ -1,5 +1,4 @@
 //! Walking several strided operands of one shape together.
-use crate::view::View;
 use gluonish_base::Dims;
 
 /// A pointer that threads may share: each writes its own part.
@@ -159,13 +158,44 @@ impl<'a, const N: usize> Cursor<'a, N> {
     }
 }
 
-/// A view's dimensions before, at and after an axis.
-pub fn around_axis<const N: usize>(views: [&View<'_>; N], axis: usize) -> (Walk<N>, Walk<N>, Walk<N>) {
-    let mut parts = [Walk::<N>::default(); 3];
-    for d in 0..views[0].ndim() {
-        let part = usize::from(d >= axis) + usize::from(d > axis);
-        parts[part].push(views[0].shape[d], std::array::from_fn(|i| views[i].strides[d]));
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all<const N: usize>(w: &Walk<N>) -> Vec<[isize; N]> {
+        let mut v = Vec::new();
+        w.for_each(0, w.size(), |o| v.push(o));
+        v
     }
-    let [before, at, after] = parts;
-    (before, at, after)
+
+    #[test]
+    fn coalescing_keeps_the_order() {
+        let d = Dims::of;
+        for (shape, a, b, dims) in [
+            (d(&[2, 3, 4]), d(&[12, 4, 1]), d(&[12, 4, 1]), 1),
+            (d(&[2, 3, 4]), d(&[12, 4, 1]), d(&[0, 4, 1]), 2),
+            (d(&[2, 1, 4]), d(&[4, 99, 1]), d(&[1, 7, 2]), 2),
+            (d(&[2, 3]), d(&[-3, -1]), d(&[-3, -1]), 1),
+            (d(&[1, 1]), d(&[5, 5]), d(&[1, 1]), 0),
+            (d(&[]), d(&[]), d(&[]), 0),
+        ] {
+            let walk = Walk::new(&shape, [&a, &b]);
+            let merged = walk.coalesced();
+            assert_eq!(merged.shape.len(), dims, "{shape}");
+            let offsets = all(&walk);
+            assert_eq!(offsets, all(&merged));
+            assert!(offsets.iter().enumerate().all(|(i, o)| *o == walk.offset(i) && *o == merged.offset(i)));
+            let mut tail = Vec::new();
+            merged.for_each(1, walk.size(), |o| tail.push(o));
+            assert_eq!(tail, offsets[1..]);
+        }
+    }
+
+    #[test]
+    fn the_innermost_dimension_comes_off() {
+        let mut w = Walk::new(&Dims::of(&[2, 3]), [&Dims::of(&[3, 1])]);
+        assert_eq!(w.pop(), (3, [1]));
+        assert_eq!(w.pop(), (2, [3]));
+        assert_eq!(w.pop(), (1, [0]));
+    }
 }

@@ -25,7 +25,9 @@ fn ulp(got: f32, want: f64) -> f64 {
     let near = want as f32;
     if near.is_infinite() || got.is_infinite() {
         // Overflow may come half a unit early or late.
-        let edge = got == near || want.abs() > 3.4028234e38 && got.abs() == f32::MAX || got.is_infinite() && want.abs() > 3.40282e38;
+        let edge = got == near
+            || want.abs() > 3.4028234e38 && got.abs() == f32::MAX
+            || got.is_infinite() && want.abs() > 3.40282e38;
         return if edge && got.signum() as f64 == want.signum() { 0.0 } else { f64::INFINITY };
     }
     let exponent = (near.abs().to_bits() >> 23).max(1) as i32 - 127 - 23;
@@ -34,7 +36,8 @@ fn ulp(got: f32, want: f64) -> f64 {
 
 /// Every 97th bit pattern, and the special values.
 fn everything() -> Vec<f32> {
-    let special = [0.0, -0.0, 1.0, -1.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, f32::MIN_POSITIVE, f32::MAX, f32::MIN];
+    let special =
+        [0.0, -0.0, 1.0, -1.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, f32::MIN_POSITIVE, f32::MAX, f32::MIN];
     let tiny = [f32::from_bits(1), -f32::from_bits(1), f32::from_bits(0x7fffff)];
     (0..=u32::MAX).step_by(997).map(f32::from_bits).chain(special).chain(tiny).collect()
 }
@@ -113,7 +116,8 @@ fn functions() {
             limit(isa);
             let y = eval(c.map, &[&x]);
             if let Some(f) = &first {
-                let differ = f.iter().zip(&y).position(|(a, b)| a.to_bits() != b.to_bits() && !(a.is_nan() && b.is_nan()));
+                let differ =
+                    f.iter().zip(&y).position(|(a, b)| a.to_bits() != b.to_bits() && !(a.is_nan() && b.is_nan()));
                 if let Some(k) = differ {
                     bad.push(format!("{} on {isa:?}: {:e} gives {:e}, portable {:e}", c.name, x[k], y[k], f[k]));
                 }
@@ -141,12 +145,12 @@ fn functions() {
 
 /// Functions of two operands, over pairs of special values and random ones.
 fn pairs(bad: &mut Vec<String>) {
-    static POW: Map = map!(float |i, a, b| i.pow(a, b));
-    static ARCTAN2: Map = map!(float |i, a, b| i.arctan2(a, b));
-    static HYPOT: Map = map!(float |i, a, b| i.hypot(a, b));
-    static MODULO: Map = map!(float |i, a, b| i.modulo(a, b));
-    static FLOOR_DIV: Map = map!(float |i, a, b| i.floor_div(a, b));
-    static FMOD: Map = map!(float |i, a, b| i.fmod(a, b));
+    static POW: Map = map!(float | i, a, b | i.pow(a, b));
+    static ARCTAN2: Map = map!(float | i, a, b | i.arctan2(a, b));
+    static HYPOT: Map = map!(float | i, a, b | i.hypot(a, b));
+    static MODULO: Map = map!(float | i, a, b | i.modulo(a, b));
+    static FLOOR_DIV: Map = map!(float | i, a, b | i.floor_div(a, b));
+    static FMOD: Map = map!(float | i, a, b | i.fmod(a, b));
     let floor_div = |a: f64, b: f64| {
         // Exact quotients of float32 numbers are far from any integer they are not, in float64.
         if b == 0.0 { a / b } else { ((a - modulo(a, b)) / b).round() }
@@ -159,8 +163,27 @@ fn pairs(bad: &mut Vec<String>) {
         ("fmod", &FMOD, |a, b| a % b, 0.0),
     ];
     let inf = f32::INFINITY;
-    let special =
-        [0.0, -0.0, 0.5, 1.0, -1.0, 2.0, -2.0, 3.0, -3.0, 2.5, -0.3, inf, -inf, f32::NAN, 1e-40, -1e-40, 3e38, -3e38, 16777216.0];
+    let special = [
+        0.0,
+        -0.0,
+        0.5,
+        1.0,
+        -1.0,
+        2.0,
+        -2.0,
+        3.0,
+        -3.0,
+        2.5,
+        -0.3,
+        inf,
+        -inf,
+        f32::NAN,
+        1e-40,
+        -1e-40,
+        3e38,
+        -3e38,
+        16777216.0,
+    ];
     let (mut a, mut b) = (Vec::new(), Vec::new());
     for x in special {
         for y in special {
@@ -186,12 +209,15 @@ fn pairs(bad: &mut Vec<String>) {
             limit(isa);
             let y = eval(m, &[&a, &b]);
             let f = first.get_or_insert_with(|| y.clone());
-            if let Some(k) = (0..y.len()).find(|&k| y[k].to_bits() != f[k].to_bits() && !(y[k].is_nan() && f[k].is_nan())) {
+            if let Some(k) =
+                (0..y.len()).find(|&k| y[k].to_bits() != f[k].to_bits() && !(y[k].is_nan() && f[k].is_nan()))
+            {
                 bad.push(format!("{name} on {isa:?}: ({:e}, {:e}) gives {:e}, portable {:e}", a[k], b[k], y[k], f[k]));
             }
         }
         let y = first.unwrap_or_default();
-        let worst = (0..y.len()).map(|k| (ulp(y[k], exact(a[k] as f64, b[k] as f64)), k)).max_by(|p, q| p.0.total_cmp(&q.0));
+        let worst =
+            (0..y.len()).map(|k| (ulp(y[k], exact(a[k] as f64, b[k] as f64)), k)).max_by(|p, q| p.0.total_cmp(&q.0));
         let (u, k) = worst.unwrap();
         println!("{name:12} {u:8.3} ulp at {:e}, {:e} ({} ops)", a[k], b[k], m.ops());
         if u > bound {
@@ -213,5 +239,11 @@ fn pairs(bad: &mut Vec<String>) {
 /// Python's remainder.
 fn modulo(a: f64, b: f64) -> f64 {
     let r = a % b;
-    if r != 0.0 && (r < 0.0) != (b < 0.0) { r + b } else if r == 0.0 { r.copysign(b) } else { r }
+    if r != 0.0 && (r < 0.0) != (b < 0.0) {
+        r + b
+    } else if r == 0.0 {
+        r.copysign(b)
+    } else {
+        r
+    }
 }

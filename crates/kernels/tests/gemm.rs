@@ -286,9 +286,7 @@ fn epilogues() {
                         add: other.as_ptr(),
                         add_ld: n as isize,
                     };
-                    check(&case, whole, |x, i, j| {
-                        (x + 1.0) * f64::from(by_row[i]) + f64::from(other[i * n + j])
-                    });
+                    check(&case, whole, |x, i, j| (x + 1.0) * f64::from(by_row[i]) + f64::from(other[i * n + j]));
                     let _ = k;
                 }
             }
@@ -317,7 +315,8 @@ fn bits_do_not_depend_on_threads() {
     let _alone = alone();
     pool::set_threads(4);
     each_isa(|_| {
-        for shape in [(257, 129, 300), (64, 800, 200), (1, 3000, 400), (3000, 1, 400), (37, 1000, 513), (1000, 37, 64)] {
+        for shape in [(257, 129, 300), (64, 800, 200), (1, 3000, 400), (3000, 1, 400), (37, 1000, 513), (1000, 37, 64)]
+        {
             for (a, b) in TRANSPOSES {
                 for (c, mode) in [(Lay::Rows, Mode::Write), (Lay::Cols, Mode::Add), (Lay::Rows, Mode::Add)] {
                     let run = |threads| {

@@ -5,17 +5,17 @@ use gluonish_kernels::map::{Class, Map, apply};
 use gluonish_kernels::{Cx, Mode, Out, View, map};
 use map_naive::{Arr, Op, Rng, Val, eval};
 
-static ADD: Map = map!(num |i, a, b| i.add(a, b));
-static SUB: Map = map!(num |i, a, b| i.sub(a, b));
-static MUL: Map = map!(num |i, a, b| i.mul(a, b));
-static MAX: Map = map!(num |i, a, b| i.max(a, b));
-static MIN: Map = map!(num |i, a, b| i.min(a, b));
-static NEG: Map = map!(num |i, a| i.neg(a));
-static LESS: Map = map!(compare |i, a, b| i.lt(a, b));
-static EQUAL: Map = map!(compare |i, a, b| i.eq(a, b));
-static WHERE: Map = map!(num |i, c, a, b| i.select(i.truth(c), a, b));
-static DIV: Map = map!(float |i, a, b| i.div(a, b));
-static FMA: Map = map!(float |i, a, b, c| i.fma(a, b, c));
+static ADD: Map = map!(num | i, a, b | i.add(a, b));
+static SUB: Map = map!(num | i, a, b | i.sub(a, b));
+static MUL: Map = map!(num | i, a, b | i.mul(a, b));
+static MAX: Map = map!(num | i, a, b | i.max(a, b));
+static MIN: Map = map!(num | i, a, b | i.min(a, b));
+static NEG: Map = map!(num | i, a | i.neg(a));
+static LESS: Map = map!(compare | i, a, b | i.lt(a, b));
+static EQUAL: Map = map!(compare | i, a, b | i.eq(a, b));
+static WHERE: Map = map!(num | i, c, a, b | i.select(i.truth(c), a, b));
+static DIV: Map = map!(float | i, a, b | i.div(a, b));
+static FMA: Map = map!(float | i, a, b, c | i.fma(a, b, c));
 
 const OPS: [(Op, &Map); 11] = [
     (Op::Add, &ADD),
@@ -89,7 +89,11 @@ fn random_calls() {
             }
             let (got, want) = (out.get(k), want.to(target));
             let types: Vec<DType> = ins.iter().map(|a| a.dtype).collect();
-            assert!(got.same(want), "{op:?} in {class:?} of {types:?} {x:?} to {target} {mode:?} {}[{k}]: {got:?}, not {want:?}", out.shape);
+            assert!(
+                got.same(want),
+                "{op:?} in {class:?} of {types:?} {x:?} to {target} {mode:?} {}[{k}]: {got:?}, not {want:?}",
+                out.shape
+            );
         }
     }
 }
@@ -100,7 +104,8 @@ fn in_place() {
     for dtype in [DType::F32, DType::F16, DType::I8, DType::F64] {
         for plain in [true, false] {
             let shape = [37, 53];
-            let a = if plain { Arr::contiguous(&shape, dtype) } else { Arr::random(&mut rng, &shape, dtype) }.fill(&mut rng);
+            let a = if plain { Arr::contiguous(&shape, dtype) } else { Arr::random(&mut rng, &shape, dtype) }
+                .fill(&mut rng);
             let b = Arr::random(&mut rng, &[53], dtype).fill(&mut rng);
             let mut x = a.clone();
             let out = x.out(Mode::Write);
@@ -147,7 +152,7 @@ fn threads_do_not_matter() {
     let mut rng = Rng(11);
     let a = Arr::contiguous(&[300_007], DType::F32).fill(&mut rng);
     let b = Arr::random(&mut rng, &[300_007], DType::F16).fill(&mut rng);
-    static TANH: Map = map!(float |i, a, b| i.tanh(i.mul(a, b)));
+    static TANH: Map = map!(float | i, a, b | i.tanh(i.mul(a, b)));
     let run = |threads, out: &Out| apply(&cx(threads), &TANH, Class::F32, &[a.view(), b.view()], out).unwrap();
     let (mut one, mut two) = (Arr::contiguous(&[300_007], DType::F32), Arr::contiguous(&[300_007], DType::F32));
     run(1, &one.out(Mode::Write));

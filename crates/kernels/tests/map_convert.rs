@@ -12,9 +12,25 @@ fn cx(threads: usize) -> Cx {
 
 #[test]
 fn every_pair_of_types() {
-    let special = [0.0, -0.0, 1.0, -1.0, 0.4, -0.6, 1.5, 2.5, 127.5, 128.0, 255.0, 300.0, -129.0, 65504.0, 65520.0, 1e5, 3e9];
-    let wild = [2147483648.0, -2147483649.0, 9.3e18, -9.3e18, 1.9e19, 1e30, -1e30, f64::INFINITY, -f64::INFINITY, f64::NAN, 1e-8, 6e-8, 1e-42];
-    let ints: [i128; 12] = [0, 1, -1, 127, 128, 255, 256, -32769, 2049, 2147483647, -9223372036854775808, 18446744073709551615];
+    let special =
+        [0.0, -0.0, 1.0, -1.0, 0.4, -0.6, 1.5, 2.5, 127.5, 128.0, 255.0, 300.0, -129.0, 65504.0, 65520.0, 1e5, 3e9];
+    let wild = [
+        2147483648.0,
+        -2147483649.0,
+        9.3e18,
+        -9.3e18,
+        1.9e19,
+        1e30,
+        -1e30,
+        f64::INFINITY,
+        -f64::INFINITY,
+        f64::NAN,
+        1e-8,
+        6e-8,
+        1e-42,
+    ];
+    let ints: [i128; 12] =
+        [0, 1, -1, 127, 128, 255, 256, -32769, 2049, 2147483647, -9223372036854775808, 18446744073709551615];
     for isa in [Isa::Portable, Isa::Avx512] {
         limit(isa);
         for from in DType::ALL {
@@ -41,7 +57,9 @@ fn every_pair_of_types() {
 fn strided_and_broadcast() {
     let mut rng = Rng(1);
     for round in 0..300 {
-        let shape: Vec<isize> = (0..rng.below(5)).map(|_| rng.pick(&[0, 1, 2, 3, 8, 31, 40, 64].map(|n: isize| n.max(if round % 9 == 0 { 0 } else { 1 })))).collect();
+        let shape: Vec<isize> = (0..rng.below(5))
+            .map(|_| rng.pick(&[0, 1, 2, 3, 8, 31, 40, 64].map(|n: isize| n.max(if round % 9 == 0 { 0 } else { 1 }))))
+            .collect();
         if shape.iter().product::<isize>() > 200_000 {
             continue;
         }
@@ -60,7 +78,9 @@ fn strided_and_broadcast() {
 
 #[test]
 fn transposed() {
-    for (dtype, rows, cols) in [(DType::F32, 300, 517), (DType::F64, 128, 256), (DType::U8, 100, 333), (DType::F16, 64, 64)] {
+    for (dtype, rows, cols) in
+        [(DType::F32, 300, 517), (DType::F64, 128, 256), (DType::U8, 100, 333), (DType::F16, 64, 64)]
+    {
         let mut rng = Rng(8);
         let mut x = Arr::contiguous(&[rows, cols], dtype).fill(&mut rng);
         let mut y = Arr::contiguous(&[cols, rows], dtype);

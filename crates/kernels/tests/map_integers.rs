@@ -5,24 +5,24 @@ use gluonish_kernels::map::{Class, Map, apply};
 use gluonish_kernels::{Cx, Mode, map};
 use map_naive::{Arr, Val};
 
-static ADD: Map = map!(num |i, a, b| i.add(a, b));
-static SUB: Map = map!(num |i, a, b| i.sub(a, b));
-static MUL: Map = map!(num |i, a, b| i.mul(a, b));
-static FLOOR_DIV: Map = map!(num |i, a, b| i.floor_div(a, b));
-static MODULO: Map = map!(num |i, a, b| i.modulo(a, b));
-static FMOD: Map = map!(num |i, a, b| i.fmod(a, b));
-static MAX: Map = map!(num |i, a, b| i.max(a, b));
-static LE: Map = map!(compare |i, a, b| i.le(a, b));
-static NE: Map = map!(compare |i, a, b| i.ne(a, b));
-static BOTH: Map = map!(compare |i, a, b| i.and(i.truth(a), i.truth(b)));
-static SIGN: Map = map!(num |i, a, b| i.add(i.sign(a), i.mul(i.abs(b), i.c(3.0))));
-static AND: Map = map!(int |i, a, b| i.bit_and(a, b));
-static XOR: Map = map!(int |i, a, b| i.bit_xor(a, i.bit_not(b)));
-static SHL: Map = map!(int |i, a, b| i.shl(a, b));
-static SHR: Map = map!(int |i, a, b| i.shr(a, b));
-static POW: Map = map!(int |i, a, b| i.ipow(a, b));
-static GCD: Map = map!(int |i, a, b| i.gcd(a, b));
-static LCM: Map = map!(int |i, a, b| i.lcm(a, b));
+static ADD: Map = map!(num | i, a, b | i.add(a, b));
+static SUB: Map = map!(num | i, a, b | i.sub(a, b));
+static MUL: Map = map!(num | i, a, b | i.mul(a, b));
+static FLOOR_DIV: Map = map!(num | i, a, b | i.floor_div(a, b));
+static MODULO: Map = map!(num | i, a, b | i.modulo(a, b));
+static FMOD: Map = map!(num | i, a, b | i.fmod(a, b));
+static MAX: Map = map!(num | i, a, b | i.max(a, b));
+static LE: Map = map!(compare | i, a, b | i.le(a, b));
+static NE: Map = map!(compare | i, a, b | i.ne(a, b));
+static BOTH: Map = map!(compare | i, a, b | i.and(i.truth(a), i.truth(b)));
+static SIGN: Map = map!(num | i, a, b | i.add(i.sign(a), i.mul(i.abs(b), i.c(3.0))));
+static AND: Map = map!(int | i, a, b | i.bit_and(a, b));
+static XOR: Map = map!(int | i, a, b | i.bit_xor(a, i.bit_not(b)));
+static SHL: Map = map!(int | i, a, b | i.shl(a, b));
+static SHR: Map = map!(int | i, a, b | i.shr(a, b));
+static POW: Map = map!(int | i, a, b | i.ipow(a, b));
+static GCD: Map = map!(int | i, a, b | i.gcd(a, b));
+static LCM: Map = map!(int | i, a, b | i.lcm(a, b));
 
 fn gcd(a: i128, b: i128) -> i128 {
     if b == 0 { a.abs() } else { gcd(b, a % b) }
@@ -34,11 +34,19 @@ fn power(a: i128, n: i128) -> i128 {
     if n < 0 {
         return if a == 1 || a == -1 { power(a, -n % 2) } else { 0 };
     }
-    (0..n).fold(1i128, |y, _| y.wrapping_mul(a) & ((1 << 70) - 1) | if y.wrapping_mul(a) < 0 { !((1 << 70) - 1) } else { 0 })
+    (0..n).fold(1i128, |y, _| {
+        y.wrapping_mul(a) & ((1 << 70) - 1) | if y.wrapping_mul(a) < 0 { !((1 << 70) - 1) } else { 0 }
+    })
 }
 fn shifted(a: i128, n: i128, left: bool) -> i128 {
     match (left, (0..100).contains(&n)) {
-        (true, true) => if n < 64 { a << n } else { 0 },
+        (true, true) => {
+            if n < 64 {
+                a << n
+            } else {
+                0
+            }
+        }
         (true, false) => 0,
         (false, true) => a >> n.min(100),
         (false, false) => a >> 100,
@@ -72,7 +80,7 @@ fn check(dtype: DType, values: &[i128]) {
         ("shr", &SHR, |a, b| shifted(a, b, false)),
         ("pow", &POW, power),
         ("gcd", &GCD, gcd),
-        ("lcm", &LCM, |a, b| if a == 0 || b == 0 { 0 } else { (a / gcd(a, b) * b).abs() }),
+        ("lcm", &LCM, |a, b| if a == 0 || b == 0 { 0 } else { (a / gcd(a, b)).abs().wrapping_mul(b.abs()) }),
     ];
     for (name, m, exact) in cases {
         if name == "pow" && dtype.size() == 8 {
@@ -80,7 +88,8 @@ fn check(dtype: DType, values: &[i128]) {
         }
         let target = if m.is_truth() { DType::Bool } else { dtype };
         let mut y = Arr::contiguous(&[n as isize, n as isize], target);
-        apply(&Cx { threads: 1, ..Cx::default() }, m, Class::of(dtype), &[a.view(), b.view()], &y.out(Mode::Write)).unwrap();
+        apply(&Cx { threads: 1, ..Cx::default() }, m, Class::of(dtype), &[a.view(), b.view()], &y.out(Mode::Write))
+            .unwrap();
         for (j, &p) in values.iter().enumerate() {
             for (k, &q) in values.iter().enumerate() {
                 let (got, want) = (y.get(j * n + k), Val::I(exact(p, q)).to(target));

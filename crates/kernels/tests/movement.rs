@@ -15,8 +15,11 @@ fn concat_along_every_axis() {
                     s[axis] = n;
                     s
                 };
-                let parts: Vec<Array> =
-                    [2, 0, 1, 4].iter().enumerate().map(|(k, &n)| Array::laid_out(layout, dtype, &shape(n), |i| ((i + 7 * k) % 5) as f64)).collect();
+                let parts: Vec<Array> = [2, 0, 1, 4]
+                    .iter()
+                    .enumerate()
+                    .map(|(k, &n)| Array::laid_out(layout, dtype, &shape(n), |i| ((i + 7 * k) % 5) as f64))
+                    .collect();
                 for mode in [Mode::Write, Mode::Add] {
                     let mut out = Array::laid_out(layout, dtype, &shape(7), |_| 1.0);
                     let views: Vec<View<'_>> = parts.iter().map(Array::view).collect();

@@ -40,7 +40,8 @@ fn words_are_philox() {
     for (low, high) in [(-5, 12), (0, 1 << 32), (i64::MIN, i64::MAX), (7, 8)] {
         randint(&context(1), low, high, &x.out(Mode::Write)).unwrap();
         let width = (high as i128 - low as i128) as u128;
-        (0..n as usize).for_each(|i| assert_eq!(x.int(i) as i128, low as i128 + (double_word(i) as u128 * width >> 64) as i128));
+        (0..n as usize)
+            .for_each(|i| assert_eq!(x.int(i) as i128, low as i128 + ((double_word(i) as u128 * width) >> 64) as i128));
     }
 }
 
@@ -53,7 +54,8 @@ fn normal_numbers_are_what_the_words_say() {
     for i in 0..n as usize {
         let (r, a) = if i / 16 % 2 == 0 { (word(i), word(i + 16)) } else { (word(i - 16), word(i)) };
         let radius = (-2.0 * (((r >> 1) as f64 + 0.5) / 2f64.powi(31)).ln()).sqrt();
-        let angle = (a >> 30) as f64 * std::f64::consts::FRAC_PI_2 + ((a << 2) as i32) as f64 / 2f64.powi(33) * std::f64::consts::PI;
+        let angle = (a >> 30) as f64 * std::f64::consts::FRAC_PI_2
+            + ((a << 2) as i32) as f64 / 2f64.powi(33) * std::f64::consts::PI;
         let want = radius * if i / 16 % 2 == 0 { angle.cos() } else { angle.sin() };
         assert_close(x.get(i), want, 1e-6, &i);
     }
@@ -109,7 +111,8 @@ fn the_same_everywhere() {
 fn kolmogorov(mut v: Vec<f64>, cdf: impl Fn(f64) -> f64) -> f64 {
     v.sort_by(f64::total_cmp);
     let n = v.len() as f64;
-    let far = v.iter().enumerate().map(|(i, x)| (cdf(*x) - i as f64 / n).abs().max(((i + 1) as f64 / n - cdf(*x)).abs()));
+    let far =
+        v.iter().enumerate().map(|(i, x)| (cdf(*x) - i as f64 / n).abs().max(((i + 1) as f64 / n - cdf(*x)).abs()));
     far.fold(0.0, f64::max) * n.sqrt()
 }
 
@@ -141,7 +144,12 @@ fn distributions() {
         assert!(z.iter().all(|v| v.is_finite()));
         assert!(kolmogorov(z.clone(), phi) < 1.95);
         let moment = |p: i32| z.iter().map(|v| v.powi(p)).sum::<f64>() / n as f64;
-        assert!(moment(1).abs() < 0.01 && (moment(2) - 1.0).abs() < 0.015 && moment(3).abs() < 0.03 && (moment(4) - 3.0).abs() < 0.1);
+        assert!(
+            moment(1).abs() < 0.01
+                && (moment(2) - 1.0).abs() < 0.015
+                && moment(3).abs() < 0.03
+                && (moment(4) - 3.0).abs() < 0.1
+        );
         // The two numbers of a pair, 16 places apart, and neighbours.
         for lag in [1, 16, 32, 64] {
             let r = z.iter().zip(&z[lag..]).map(|(a, b)| a * b).sum::<f64>() / n as f64;

@@ -42,7 +42,8 @@ fn same(a: f64, b: f64) -> bool {
     a == b || (a.is_nan() && b.is_nan())
 }
 
-const SHAPES: [(&[isize], usize); 6] = [(&[1], 0), (&[17], 0), (&[3, 40], 1), (&[40, 3], 0), (&[2, 31, 3], 1), (&[2, 3000], 1)];
+const SHAPES: [(&[isize], usize); 6] =
+    [(&[1], 0), (&[17], 0), (&[3, 40], 1), (&[40, 3], 0), (&[2, 31, 3], 1), (&[2, 3000], 1)];
 
 #[test]
 fn all_types_and_layouts() {
@@ -60,7 +61,15 @@ fn all_types_and_layouts() {
                     top_shape[axis] = k;
                     let mut values = Array::laid_out(layout, dtype, &top_shape, |_| 1.0);
                     let mut indices = Array::laid_out(layout, DType::F32, &top_shape, |_| 1.0);
-                    topk(&cx(2), &x.view(), axis, ascending, Some(&values.out(Mode::Write)), Some(&indices.out(Mode::Add))).unwrap();
+                    topk(
+                        &cx(2),
+                        &x.view(),
+                        axis,
+                        ascending,
+                        Some(&values.out(Mode::Write)),
+                        Some(&indices.out(Mode::Add)),
+                    )
+                    .unwrap();
                     let mut mask = Array::laid_out(layout, DType::U8, shape, |_| 1.0);
                     topk_mask(&cx(1), &x.view(), axis, k as usize, ascending, &mask.out(Mode::Write)).unwrap();
                     for (row, top) in rows(shape, axis).iter().zip(rows(&top_shape, axis)) {

@@ -22,9 +22,15 @@ pub struct Attr {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Kind {
     Bool,
-    Int { min: i64, max: i64 },
+    Int {
+        min: i64,
+        max: i64,
+    },
     OptInt,
-    Float { min: f64, max: f64 },
+    Float {
+        min: f64,
+        max: f64,
+    },
     OptFloat,
     /// A tuple of integers, or one integer.
     Ints,
@@ -48,7 +54,9 @@ impl Kind {
             Kind::OptInts => "an integer, a tuple of integers or None".into(),
             Kind::DType => "a dtype".into(),
             Kind::OptDType => "a dtype or None".into(),
-            Kind::Choice(words) => format!("one of {}", words.iter().map(|w| format!("'{w}'")).collect::<Vec<_>>().join(", ")),
+            Kind::Choice(words) => {
+                format!("one of {}", words.iter().map(|w| format!("'{w}'")).collect::<Vec<_>>().join(", "))
+            }
         }
     }
 
@@ -64,7 +72,9 @@ impl Kind {
             Kind::OptInts => "int | Sequence[int] | None".into(),
             Kind::DType => "DTypeLike".into(),
             Kind::OptDType => "DTypeLike | None".into(),
-            Kind::Choice(words) => format!("Literal[{}]", words.iter().map(|w| format!("\"{w}\"")).collect::<Vec<_>>().join(", ")),
+            Kind::Choice(words) => {
+                format!("Literal[{}]", words.iter().map(|w| format!("\"{w}\"")).collect::<Vec<_>>().join(", "))
+            }
         }
     }
 }
@@ -128,6 +138,10 @@ impl Attr {
         }
         self
     }
+    pub const fn between(mut self, min: i64, max: i64) -> Attr {
+        self.kind = Kind::Int { min, max };
+        self
+    }
     /// Bounds of a number, both allowed.
     pub const fn within(mut self, min: f64, max: f64) -> Attr {
         self.kind = Kind::Float { min, max };
@@ -152,7 +166,8 @@ impl Attr {
 
     /// Whether a call may leave it out.
     pub fn is_required(&self) -> bool {
-        self.default == AttrVal::None && !matches!(self.kind, Kind::OptInt | Kind::OptFloat | Kind::OptInts | Kind::OptDType)
+        self.default == AttrVal::None
+            && !matches!(self.kind, Kind::OptInt | Kind::OptFloat | Kind::OptInts | Kind::OptDType)
     }
 
     /// The value as Python writes it.
@@ -182,7 +197,9 @@ impl Attr {
     pub fn check(&self, v: &AttrVal) -> Result {
         let ok = match (self.kind, v) {
             (Kind::Int { min, max }, AttrVal::Int(i)) => min <= *i && *i <= max,
-            (Kind::Float { min, max }, AttrVal::Float(f)) => f.is_nan() && min == f64::NEG_INFINITY || min <= *f && *f <= max,
+            (Kind::Float { min, max }, AttrVal::Float(f)) => {
+                f.is_nan() && min == f64::NEG_INFINITY || min <= *f && *f <= max
+            }
             _ => true,
         };
         if ok { Ok(()) } else { Err(self.bad(self.show(v)).into()) }
@@ -194,10 +211,10 @@ pub fn axis(axis: i64, shape: &Dims) -> Result<usize> {
     shape.axis(axis as isize).ok_or_else(|| Cause::Axis { axis, shape: *shape }.into())
 }
 
-/// The set of axes that an optional list names: all when it is absent, the others when `exclude` is set.
+/// The set of axes that an optional list names: all when it is absent, else the others when `exclude` is set.
 pub fn axes(list: Option<&Dims>, exclude: bool, shape: &Dims) -> Result<u32> {
     let all = ((1u64 << shape.len()) - 1) as u32;
-    let Some(list) = list else { return Ok(if exclude { 0 } else { all }) };
+    let Some(list) = list else { return Ok(all) };
     let mut set = 0;
     for &a in list.iter() {
         let bit = 1 << axis(a as i64, shape)?;

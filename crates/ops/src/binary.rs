@@ -2,8 +2,8 @@
 use crate::cost::Cost;
 use crate::def::{Body, Call, Grad, Input, LHS_RHS, Meta, Metas, Op, input, rows, x, y};
 use crate::infer;
-use crate::rows::{FLOOR, GREATER_EQUAL, LESS, LESS_EQUAL, LOGICAL_AND};
-use gluonish_base::Result;
+use crate::rows::{EQUAL, FLOOR, GREATER_EQUAL, LESS, LESS_EQUAL, LOGICAL_AND, NOT_EQUAL};
+use gluonish_base::{Cause, DType, Result, Scalar};
 use gluonish_kernels::map;
 use gluonish_kernels::map::Map;
 
@@ -18,6 +18,20 @@ const CONDITION: &[Input] = &[input("condition"), input("x"), input("y")];
 
 fn selected(c: &Call<'_>, outs: &mut Metas) -> Result {
     outs.push(Meta { shape: infer::broadcast_shape(c.ins)?, dtype: infer::promoted(&c.ins[1..]) });
+    Ok(())
+}
+
+/// Integers stay integers, so a negative power of theirs has no value.
+fn raised(c: &Call<'_>, outs: &mut Metas) -> Result {
+    infer::counting(c, outs)?;
+    if let (false, Some(Scalar::Int(n))) = (outs[0].dtype.is_float(), c.ins[1].scalar)
+        && n < 0
+    {
+        return Err(Cause::Value(format!(
+            "an integer cannot be raised to the power {n}; cast the array to a floating type first"
+        ))
+        .into());
+    }
     Ok(())
 }
 
@@ -45,10 +59,12 @@ rows! {
         });
     FLOOR_DIVIDE = binary(&["floor_divide"], "The largest integer not above `lhs / rhs`.", map!(num |i, a, b| i.floor_div(a, b)))
         .nd(&[]).operator("floordiv").no_grad(Grad::Zero);
-    POWER = binary(&["broadcast_power", "power"], "`lhs ** rhs`.", map!(float |i, a, b| i.pow(a, b)))
-        .np(&["power"]).operator("pow").onnx("Pow")
+    POWER = binary(&["broadcast_power", "power"], "`lhs ** rhs`; of integers an integer.", map!(float |i, a, b| i.pow(a, b), int |i, a, b| i.ipow(a, b)))
+        .infer(raised).np(&["power"]).operator("pow").onnx("Pow")
         .grad(&[x(0), x(1), y(0).when(1)], |r| {
-            r.grad(0, || r.mul(r.dy(), r.mul(r.x(1), r.pow(r.x(0), r.sub(r.x(1), 1.0)))));
+            // x ** 0 is 1 everywhere: its slope is 0, also at 0, where 0 * 0 ** -1 would be NaN.
+            let slope = || r.mul(r.x(1), r.pow(r.x(0), r.sub(r.x(1), 1.0)));
+            r.grad(0, || r.mul(r.dy(), r.select(r.binary_op(&EQUAL, r.x(1), 0.0), 0.0, slope())));
             r.grad(1, || {
                 // 0 ** b is 0 for every b > 0: its slope there is 0, not 0 * log(0).
                 let flat = r.binary_op(&LESS_EQUAL, r.x(0), 0.0);
@@ -90,11 +106,16 @@ rows! {
             r.grad(1, || r.select(r.binary_op(&LESS, r.x(0), r.x(1)), r.dy(), 0.0));
             r.grad(2, || r.select(r.binary_op(&crate::rows::GREATER, r.x(0), r.x(2)), r.dy(), 0.0));
         });
-    WHERE = Op::new("where", "`x` where the condition holds, else `y`.", CONDITION,
-            Body::Map(map!(num |i, c, a, b| i.select(i.truth(c), a, b))))
-        .infer(selected).cost(Cost::Map).nd(&["where"]).np(&["where"]).onnx("Where")
+    WHERE = Op::new("_where", "`x` where the truth value holds, else `y`.", CONDITION, Body::Map(map!(num |i, c, a, b| i.select(i.truth(c), a, b))))
+        .infer(selected).cost(Cost::Map).internal()
         .grad(&[x(0)], |r| {
             r.grad(1, || r.select(r.x(0), r.dy(), 0.0));
             r.grad(2, || r.select(r.x(0), 0.0, r.dy()));
         });
+    WHERE_NOT_ZERO = Op::new("where", "`x` where the condition is not 0, else `y`.", CONDITION, Body::Compose(|r, ins| {
+            // In the type of the branches a fraction could become 0: the truth is taken before.
+            let truth = if r.dtype(ins[0]) == DType::Bool { ins[0] } else { r.binary_op(&NOT_EQUAL, ins[0], 0.0) };
+            r.select(truth, ins[1], ins[2])
+        }))
+        .nd(&["where"]).np(&["where"]).onnx("Where");
 }

@@ -17,6 +17,8 @@ pub enum Cost {
 
 /// Bytes that one thread moves in a nanosecond, near the cache.
 const BYTES_PER_NS: f32 = 16.0;
+/// Elements that are never worth an estimate.
+const TINY: usize = 64;
 /// Multiply-adds that one thread does in a nanosecond.
 pub const FMA_PER_NS: u64 = 32;
 
@@ -45,7 +47,11 @@ fn bytes(shape: &Dims, item: usize) -> usize {
 
 /// Cost of an elementwise formula: the larger of moving the bytes and doing the arithmetic.
 fn map_ns(map: &Map, call: &Call<'_>, out: &Meta) -> u64 {
-    let n = bytes(&out.shape, 1) as f32;
+    let n = bytes(&out.shape, 1);
+    if n <= TINY {
+        return 0;
+    }
+    let n = n as f32;
     let item = call.ins.iter().map(|v| v.dtype.size()).sum::<usize>() + out.dtype.size();
     let class = Class::of(crate::infer::promoted(call.ins));
     (n * (item as f32 / BYTES_PER_NS).max(map.ns_per_value(class) as f32)) as u64

@@ -9,7 +9,10 @@ const VALUE: &[Input] = &[input("value")];
 const ARANGE: &[Input] = &[input("start"), input("step")];
 
 fn filled(c: &Call<'_>, outs: &mut Metas) -> Result {
-    outs.push(Meta { shape: c.attrs.ints(0).copied().unwrap_or_default(), dtype: c.attrs.dtype(1).unwrap_or(DType::F32) });
+    outs.push(Meta {
+        shape: c.attrs.ints(0).copied().unwrap_or_default(),
+        dtype: c.attrs.dtype(1).unwrap_or(DType::F32),
+    });
     Ok(())
 }
 

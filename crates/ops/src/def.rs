@@ -84,7 +84,10 @@ pub enum Body {
     /// A composition of other rows, which are what is recorded and differentiated.
     Compose(fn(&Rule<'_>, &[V]) -> V),
     /// The outputs' shapes depend on values: `measure` reads them once the inputs are ready, then the kernel runs.
-    Dynamic { measure: fn(&Call<'_>, &mut Metas) -> Result, kernel: Kernel },
+    Dynamic {
+        measure: fn(&Call<'_>, &mut Metas) -> Result,
+        kernel: Kernel,
+    },
 }
 
 pub struct Layout {

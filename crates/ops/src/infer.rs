@@ -63,7 +63,10 @@ fn check_scalars(ins: &[View<'_>], dtype: DType) -> Result {
         if let Some(s @ Scalar::Int(_)) = v.scalar
             && !s.fits(dtype)
         {
-            return Err(Cause::Value(format!("the number {s} does not fit in {dtype}; cast the array to a wider type first")).into());
+            return Err(Cause::Value(format!(
+                "the number {s} does not fit in {dtype}; cast the array to a wider type first"
+            ))
+            .into());
         }
     }
     Ok(())
@@ -115,7 +118,7 @@ pub fn require_float(v: &View<'_>, what: &str) -> Result {
     if v.dtype.is_float() {
         return Ok(());
     }
-    Err(Cause::DType(format!("{what} must have a floating type, got {}", v.dtype)).into())
+    Err(Cause::DType(format!("{what} must have a floating type, got {}; use astype()", v.dtype)).into())
 }
 
 /// The input's shape without (or with 1 in place of) the axes in `set`.

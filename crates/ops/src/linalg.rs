@@ -33,10 +33,17 @@ fn infer_trsm(c: &Call<'_>, outs: &mut Metas) -> Result {
     let n = b.len();
     let side = if c.attrs.bool(RIGHT) { n - 1 } else { n.wrapping_sub(2) };
     if n != a.len() || a[..n - 2] != b[..n - 2] || b[side] != a[n - 1] {
-        return Err(Cause::Shape(format!("a triangular matrix of shape {a} does not fit a right-hand side of shape {b}")).into());
+        return Err(Cause::Shape(format!(
+            "a triangular matrix of shape {a} does not fit a right-hand side of shape {b}"
+        ))
+        .into());
     }
     if c.ins[0].dtype != c.ins[1].dtype {
-        return Err(Cause::DType(format!("both matrices must have one type, got {} and {}", c.ins[0].dtype, c.ins[1].dtype)).into());
+        return Err(Cause::DType(format!(
+            "both matrices must have one type, got {} and {}",
+            c.ins[0].dtype, c.ins[1].dtype
+        ))
+        .into());
     }
     outs.push(Meta { shape: *b, dtype: c.ins[0].dtype });
     Ok(())
@@ -54,7 +61,13 @@ fn potrf_rule(r: &Rule<'_>) {
         // A = U^T U is A = L L^T with L = U^T.
         let (l, dl) = if lower { (r.y(0), r.dy()) } else { (r.swap_last(r.y(0)), r.swap_last(r.dy())) };
         let p = r.call(&HALF_TRIANGLE, &[r.matmul(r.swap_last(l), dl)], &[]);
-        let solve = |b, right, transpose| r.call(&TRSM, &[l, b], &[AttrVal::Bool(transpose), AttrVal::Bool(right), AttrVal::Bool(true), AttrVal::Float(1.0)]);
+        let solve = |b, right, transpose| {
+            r.call(
+                &TRSM,
+                &[l, b],
+                &[AttrVal::Bool(transpose), AttrVal::Bool(right), AttrVal::Bool(true), AttrVal::Float(1.0)],
+            )
+        };
         let s = solve(solve(p, false, true), true, false);
         r.mul(r.add(s, r.swap_last(s)), 0.5)
     });

@@ -19,7 +19,10 @@ struct Matrices {
 
 fn matrices(a: &Dims, b: &Dims) -> Result<Matrices> {
     if a.is_empty() || b.is_empty() {
-        return Err(Cause::Shape(format!("matrices or vectors are needed, got shapes {a} and {b}; multiply by a number with *")).into());
+        return Err(Cause::Shape(format!(
+            "matrices or vectors are needed, got shapes {a} and {b}; multiply by a number with *"
+        ))
+        .into());
     }
     let (row, column) = (a.len() == 1, b.len() == 1);
     let (mut lhs, mut rhs) = (*a, *b);
@@ -93,7 +96,13 @@ fn rule(r: &Rule<'_>) {
     let Ok(m) = matrices(&a, &b) else { return };
     let dy = r.reshape(r.dy(), m.full);
     // Batch axes that were broadcast are summed by the caller; a vector's unit axis goes with the reshape, after the sum.
-    let undo = |g: V, matrix: &Dims, shape: Dims| if *matrix == shape { g } else { r.reshape(r.call(&crate::rows::SUM_TO, &[g], &[gluonish_kernels::AttrVal::Ints(*matrix)]), shape) };
+    let undo = |g: V, matrix: &Dims, shape: Dims| {
+        if *matrix == shape {
+            g
+        } else {
+            r.reshape(r.call(&crate::rows::SUM_TO, &[g], &[gluonish_kernels::AttrVal::Ints(*matrix)]), shape)
+        }
+    };
     r.grad(0, || undo(r.matmul(dy, r.swap_last(r.reshape(r.x(1), m.rhs))), &m.lhs, a));
     r.grad(1, || undo(r.matmul(r.swap_last(r.reshape(r.x(0), m.lhs)), dy), &m.rhs, b));
 }

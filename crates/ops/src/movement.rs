@@ -32,7 +32,8 @@ fn split_strides(v: &View<'_>, shape: &Dims) -> Option<Dims> {
     if v.size == 0 {
         return Some(shape.contiguous_strides());
     }
-    let old: Vec<(isize, isize)> = v.shape.iter().copied().zip(v.strides.iter().copied()).filter(|(d, _)| *d != 1).collect();
+    let old: Vec<(isize, isize)> =
+        v.shape.iter().copied().zip(v.strides.iter().copied()).filter(|(d, _)| *d != 1).collect();
     let mut strides = Dims::filled(shape.len(), 0);
     let (mut i, mut j) = (0, 0);
     while i < old.len() {
@@ -70,7 +71,10 @@ fn with_unknown(mut shape: Dims, size: usize, from: &Dims) -> Result<Dims> {
             shape[i] = size as isize / rest;
             Ok(shape)
         }
-        [_] => Err(Cause::Shape(format!("cannot reshape {from} ({size} values) to {shape}: -1 has no integer value")).into()),
+        [_] => {
+            Err(Cause::Shape(format!("cannot reshape {from} ({size} values) to {shape}: -1 has no integer value"))
+                .into())
+        }
         _ => Err(Cause::Shape(format!("cannot reshape to {shape}: only one dimension may be -1")).into()),
     }
 }
@@ -101,7 +105,8 @@ fn with_codes(codes: &Dims, from: &Dims, size: usize) -> Result<Dims> {
             -3 => put(take(&mut src)? * take(&mut src)?)?,
             -4 => {
                 let whole = take(&mut src)?;
-                let parts = codes.get(i + 1).zip(codes.get(i + 2)).ok_or_else(|| bad("-4 needs two sizes behind it"))?;
+                let parts =
+                    codes.get(i + 1).zip(codes.get(i + 2)).ok_or_else(|| bad("-4 needs two sizes behind it"))?;
                 let (a, b) = match parts {
                     (-1, b) if *b > 0 => (whole / b, *b),
                     (a, -1) if *a > 0 => (*a, whole / a),
@@ -123,6 +128,14 @@ fn with_codes(codes: &Dims, from: &Dims, size: usize) -> Result<Dims> {
         i += 1;
     }
     with_unknown(out, size, from)
+}
+
+/// The values repeated over `to`, as a view.
+fn spread(v: &View<'_>, to: Dims) -> Result<Viewed> {
+    if v.shape.broadcast(&to) != Some(to) || to.checked_size().is_none() {
+        return Err(Cause::Shape(format!("cannot broadcast {} to {to}", v.shape)).into());
+    }
+    Ok(Viewed::As(Layout { shape: to, strides: v.shape.broadcast_strides(v.strides, &to), offset: 0 }))
 }
 
 fn shape_attr(a: &Attrs) -> Dims {
@@ -188,7 +201,11 @@ fn infer_concat(c: &Call<'_>, outs: &mut Metas) -> Result {
     for v in &c.ins[1..] {
         let fits = v.shape.len() == shape.len() && (0..shape.len()).all(|i| i == ax || v.shape[i] == shape[i]);
         if !fits {
-            return Err(Cause::Shape(format!("cannot join {} and {} along axis {ax}: the other axes must agree", first.shape, v.shape)).into());
+            return Err(Cause::Shape(format!(
+                "cannot join {} and {} along axis {ax}: the other axes must agree",
+                first.shape, v.shape
+            ))
+            .into());
         }
         shape[ax] += v.shape[ax];
     }
@@ -212,6 +229,30 @@ impl Slice {
     fn read(a: &Attrs) -> Slice {
         let get = |i| a.ints(i).copied().unwrap_or_default();
         Slice { begin: get(0), step: get(1), size: get(2), axes: get(3) }
+    }
+    /// Refuses what is not inside an array of this shape. Indexing makes only what is; rows can be called by name too.
+    fn within(self, shape: &Dims) -> Result<Slice> {
+        let n = shape.len();
+        let lists = [&self.begin, &self.step, &self.size].iter().all(|d| d.len() == n);
+        let inside = lists
+            && (0..n).all(|d| {
+                let (first, count) = (self.begin[d], self.size[d]);
+                let last = self.step[d].checked_mul((count - 1).max(0)).and_then(|s| s.checked_add(first));
+                count == 0
+                    || (count > 0 && (0..shape[d]).contains(&first) && last.is_some_and(|l| (0..shape[d]).contains(&l)))
+            });
+        let known = |a: &isize| *a == -1 || (0..n as isize).contains(a);
+        let kept = |d: usize| self.axes.iter().filter(|a| **a == d as isize).count();
+        let axes =
+            lists && self.axes.iter().all(known) && (0..n).all(|d| kept(d) == 1 || (kept(d) == 0 && self.size[d] == 1));
+        if inside && axes {
+            return Ok(self);
+        }
+        let text = format!(
+            "begin {}, step {}, size {}, axes {} do not name a part of shape {shape}",
+            self.begin, self.step, self.size, self.axes
+        );
+        Err(Cause::Shape(text).into())
     }
     /// The layout of the part in an array with these strides.
     pub fn layout(&self, strides: &Dims) -> Layout {
@@ -237,8 +278,18 @@ fn target<'a>(out: &Out<'a>, l: &'a Layout) -> Out<'a> {
 }
 
 fn put_slice(cx: &Cx, src: &View<'_>, a: &Attrs, out: &Out<'_>) -> Result {
-    let l = Slice::read(a).layout(out.view.strides);
+    let l = Slice::read(a).within(out.view.shape)?.layout(out.view.strides);
     convert::copy_view(cx, src, &target(out, &l))
+}
+
+/// Whether values of shape `part` fill what the slice names in an array of shape `whole`.
+fn check_part(c: &Call<'_>, whole: &Dims, part: &Dims) -> Result {
+    let target = Slice::read(c.attrs).within(whole)?.layout(whole).shape;
+    if part.broadcast(&target) == Some(target) {
+        Ok(())
+    } else {
+        Err(Cause::Broadcast { lhs: *part, rhs: target }.into())
+    }
 }
 
 const SLICE_ATTRS: [Attr; 4] = [
@@ -277,17 +328,16 @@ rows! {
         .attrs(&[Attr::int("dim1", 0, "The first axis.").np_name("axis1"), Attr::int("dim2", 0, "The second axis.").np_name("axis2")])
         .nd(&["swapaxes", "SwapAxis"]).np(&["swapaxes"]).methods(&["swapaxes"])
         .grad(&[], |r| r.grad(0, || r.call(&SWAPAXES, &[r.dy()], r.attrs())));
-    BROADCAST_TO = view("broadcast_to", "The values repeated over a larger shape, without a copy.", |v, a, _| {
+    BROADCAST_TO = view("_np_broadcast_to", "The values repeated over a larger shape, without a copy.", |v, a, _| spread(v, shape_attr(a)))
+        .attrs(&[Attr::ints("shape", "The shape to reach.")]).np(&["broadcast_to"]).onnx("Expand")
+        .grad(&[], |r| r.grad(0, || r.dy()));
+    BROADCAST_CODES = view("broadcast_to", "The values repeated over a larger shape, without a copy; 0 keeps a dimension.", |v, a, _| {
             let mut to = shape_attr(a);
-            // Gluon writes 0 for a dimension that stays.
             let lead = to.len().saturating_sub(v.shape.len());
-            (lead..to.len()).for_each(|i| if to[i] == 0 && v.shape[i - lead] != 0 { to[i] = v.shape[i - lead] });
-            if v.shape.broadcast(&to) != Some(to) || to.checked_size().is_none() {
-                return Err(Cause::Shape(format!("cannot broadcast {} to {to}", v.shape)).into());
-            }
-            Ok(Viewed::As(Layout { shape: to, strides: v.shape.broadcast_strides(v.strides, &to), offset: 0 }))
+            (lead..to.len()).for_each(|i| if to[i] == 0 { to[i] = v.shape[i - lead] });
+            spread(v, to)
         })
-        .attrs(&[Attr::ints("shape", "The shape to reach.")]).nd(&["broadcast_to"]).np(&["broadcast_to"]).onnx("Expand")
+        .attrs(&[Attr::ints("shape", "The shape to reach.")]).nd(&["broadcast_to"])
         .grad(&[], |r| r.grad(0, || r.dy()));
     EXPAND_DIMS = view("expand_dims", "A new axis of size 1.", |v, a, _| {
             let (mut shape, mut strides) = (*v.shape, *v.strides);
@@ -318,11 +368,11 @@ rows! {
         .grad(&[], |r| r.grad(0, || r.reshape(r.dy(), r.input(0).shape)));
     SPLIT = view("split", "Equal parts along an axis.", part)
         .attrs(&[
-            Attr::int_required("num_outputs", "Number of parts.").at_least(1),
+            Attr::int_required("num_outputs", "Number of parts.").between(1, 1 << 16),
             Attr::int("axis", 1, "Axis to split."),
             Attr::bool("squeeze_axis", false, "Drop the axis, where the parts have size 1."),
         ])
-        .count(|a, _| a.int(0).clamp(1, 1 << 16) as usize).nd(&["split", "SliceChannel"]).methods(&["split"]).onnx("Split")
+        .count(|a, _| a.int(0) as usize).nd(&["split", "SliceChannel"]).methods(&["split"]).onnx("Split")
         .grad(&[], |r| r.grad(0, || {
             let n = r.attrs().int(0) as usize;
             let parts: Vec<_> = (0..n).map(|i| {
@@ -350,7 +400,7 @@ rows! {
                 r.grad(i, || r.call(&SLICE, &[r.dy()], &slice.attrs()));
             }
         });
-    SLICE = view("_slice", "A part of the array by begin, step and size along each axis.", |v, a, _| Ok(Viewed::As(Slice::read(a).layout(v.strides))))
+    SLICE = view("_slice", "A part of the array by begin, step and size along each axis.", |v, a, _| Ok(Viewed::As(Slice::read(a).within(v.shape)?.layout(v.strides))))
         .attrs(&SLICE_ATTRS).internal()
         .grad(&[], |r| r.grad(0, || {
             let mut attrs = r.attrs().to_vec();
@@ -365,7 +415,9 @@ rows! {
         }))
         .attrs(SLICE_SHAPE).internal()
         .infer(|c, outs| {
-            outs.push(Meta { shape: c.attrs.ints(4).copied().unwrap_or_default(), dtype: c.ins[0].dtype });
+            let shape = c.attrs.ints(4).copied().unwrap_or_default();
+            check_part(c, &shape, c.ins[0].shape)?;
+            outs.push(Meta { shape, dtype: c.ins[0].dtype });
             Ok(())
         })
         .grad(&[], |r| r.grad(0, || r.call(&SLICE, &[r.dy()], &r.attrs()[..4])));
@@ -376,6 +428,10 @@ rows! {
             put_slice(cx, &a.ins[1], a.attrs, &out[0])
         }))
         .attrs(&SLICE_ATTRS).internal().in_place()
+        .infer(|c, outs| {
+            check_part(c, c.ins[0].shape, c.ins[1].shape)?;
+            infer::same(c, outs)
+        })
         .grad(&[], |r| {
             r.grad(1, || r.call(&SLICE, &[r.dy()], r.attrs()));
             r.grad(0, || {

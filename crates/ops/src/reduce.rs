@@ -3,31 +3,31 @@ use crate::attr::{Attr, axes};
 use crate::cost::Cost;
 use crate::def::{Body, Call, DATA, Grad, Meta, Metas, Op, rows, x, y};
 use crate::infer::reduced;
-use crate::rule::{Rule, V};
 use crate::rows::EQUAL;
-use gluonish_base::{DType, Dims, Result};
+use crate::rule::{Rule, V};
+use gluonish_base::{Cause, DType, Dims, Result};
 use gluonish_kernels::{Args, AttrVal, Attrs, Cx, Out, reduce as k};
 
 const AXIS: usize = 0;
-const KEEPDIMS: usize = 1;
-const EXCLUDE: usize = 2;
-const DTYPE: usize = 3;
+const DTYPE: usize = 1;
+const KEEPDIMS: usize = 2;
+const EXCLUDE: usize = 3;
 
 const ATTRS: &[Attr] = &[
     Attr::opt_ints("axis", "Axes to reduce; all when None."),
+    Attr::opt_dtype("dtype", "Type of the result and of the accumulation.").only_np(),
     Attr::bool("keepdims", false, "Keep the reduced axes with size 1."),
     Attr::bool("exclude", false, "Reduce all axes but those given.").only_nd(),
-    Attr::opt_dtype("dtype", "Type of the result and of the accumulation.").only_np(),
 ];
 
 /// Attributes of a sum over `axes`, for rules.
 pub fn sum_attrs(axes: Dims, keepdims: bool) -> [AttrVal; 4] {
-    [AttrVal::Ints(axes), AttrVal::Bool(keepdims), AttrVal::Bool(false), AttrVal::None]
+    [AttrVal::Ints(axes), AttrVal::None, AttrVal::Bool(keepdims), AttrVal::Bool(false)]
 }
 
-/// Attributes of a sum over everything.
-pub fn sum_attrs_all() -> [AttrVal; 4] {
-    [AttrVal::None, AttrVal::Bool(false), AttrVal::Bool(false), AttrVal::None]
+/// Attributes of a reduction over everything.
+pub fn reduce_all() -> [AttrVal; 4] {
+    [AttrVal::None, AttrVal::None, AttrVal::Bool(false), AttrVal::Bool(false)]
 }
 
 fn set(attrs: &Attrs, shape: &Dims) -> Result<u32> {
@@ -59,7 +59,7 @@ fn infer_max(c: &Call<'_>, outs: &mut Metas) -> Result {
     let set = set(c.attrs, v.shape)?;
     if let Some(i) = (0..v.shape.len()).find(|i| set >> i & 1 == 1 && v.shape[*i] == 0) {
         let text = format!("no largest or smallest value along axis {i} of shape {}: it is empty", v.shape);
-        return Err(gluonish_base::Cause::Value(text).into());
+        return Err(Cause::Value(text).into());
     }
     infer_with(c, outs, v.dtype)
 }
@@ -88,7 +88,12 @@ fn to_extremes(r: &Rule<'_>) {
     r.grad(0, || {
         let hit = r.cast(r.binary_op(&EQUAL, r.x(0), spread(r, r.y(0))), r.input(0).dtype);
         let axes = r.attrs().ints(AXIS).copied();
-        let attrs = [axes.map_or(AttrVal::None, AttrVal::Ints), AttrVal::Bool(false), AttrVal::Bool(r.attrs().bool(EXCLUDE)), AttrVal::None];
+        let attrs = [
+            axes.map_or(AttrVal::None, AttrVal::Ints),
+            AttrVal::None,
+            AttrVal::Bool(false),
+            AttrVal::Bool(r.attrs().bool(EXCLUDE)),
+        ];
         let ties = spread(r, r.reshape(r.call(&SUM, &[hit], &attrs), r.output(0).shape));
         r.mul(spread(r, r.dy()), r.div(hit, ties))
     });
@@ -114,7 +119,11 @@ rows! {
     SUM_TO = Op::new("_sum_to", "Sums down to a shape that broadcasts to the input's.", DATA, Body::Kernel(|cx, a, out| k::sum_to(cx, &a.ins[0], &out[0])))
         .attrs(&[Attr::ints("shape", "The shape to reach.")]).internal()
         .infer(|c, outs| {
-            outs.push(Meta { shape: c.attrs.ints(0).copied().unwrap_or_default(), dtype: c.ins[0].dtype });
+            let shape = c.attrs.ints(0).copied().unwrap_or_default();
+            if shape.broadcast(c.ins[0].shape) != Some(*c.ins[0].shape) {
+                return Err(Cause::Shape(format!("{} cannot be summed down to {shape}", c.ins[0].shape)).into());
+            }
+            outs.push(Meta { shape, dtype: c.ins[0].dtype });
             Ok(())
         })
         .grad(&[], |r| r.grad(0, || r.broadcast_to(r.dy(), r.input(0).shape)));
@@ -145,7 +154,7 @@ fn infer_arg(c: &Call<'_>, outs: &mut Metas) -> Result {
         None => axes(None, false, shape)?,
     };
     if let Some(i) = (0..shape.len()).find(|i| set >> i & 1 == 1 && shape[*i] == 0) {
-        return Err(gluonish_base::Cause::Value(format!("nothing to search along axis {i} of shape {shape}: it is empty")).into());
+        return Err(Cause::Value(format!("nothing to search along axis {i} of shape {shape}: it is empty")).into());
     }
     outs.push(Meta { shape: reduced(shape, set, c.attrs.bool(1)), dtype: DType::I64 });
     Ok(())

@@ -78,6 +78,9 @@ impl Rule<'_> {
     pub fn shape(&self, v: V) -> Dims {
         self.0.meta(v).shape
     }
+    pub fn dtype(&self, v: V) -> DType {
+        self.0.meta(v).dtype
+    }
     pub fn wants(&self, i: usize) -> bool {
         self.0.wants(i)
     }

@@ -3,7 +3,7 @@ use crate::attr::{Attr, axis};
 use crate::cost::Cost;
 use crate::def::{Body, Call, DATA, Input, Meta, Metas, Op, input, rows, x, y};
 use crate::infer::require_float;
-use gluonish_base::{Dims, Result};
+use gluonish_base::{Cause, Dims, Result};
 use gluonish_kernels::{Args, AttrVal, Attrs, softmax as k};
 
 const AXIS: usize = 0;
@@ -16,12 +16,17 @@ const Y_DY: &[Input] = &[input("y"), input("dy")];
 
 fn infer(c: &Call<'_>, outs: &mut Metas) -> Result {
     let v = &c.ins[0];
+    require_float(v, "the input")?;
     axis(c.attrs.int(AXIS), v.shape)?;
-    outs.push(Meta { shape: *v.shape, dtype: v.dtype.to_float() });
+    outs.push(Meta { shape: *v.shape, dtype: v.dtype });
     Ok(())
 }
 fn infer_grad(c: &Call<'_>, outs: &mut Metas) -> Result {
-    require_float(&c.ins[0], "y")?;
+    let (y, dy) = (&c.ins[0], &c.ins[1]);
+    if y.shape != dy.shape || y.dtype != dy.dtype {
+        let text = format!("y ({} {}) and dy ({} {}) must be alike", y.dtype, y.shape, dy.dtype, dy.shape);
+        return Err(Cause::Shape(text).into());
+    }
     infer(c, outs)
 }
 

@@ -62,6 +62,20 @@ fn kernel(cx: &Cx, a: &Args<'_>, out: &mut [Out<'_>]) -> Result {
     }
 }
 
+/// Positions along one axis of `whole`, one for each element of `part`: the other axes agree.
+fn along_axis(c: &Call<'_>, whole: &Dims, part: &Dims) -> Result {
+    let ax = axis(c.attrs.int(AXIS), whole)?;
+    let agree = part.len() == whole.len() && (0..whole.len()).all(|d| d == ax || part[d] == whole[d]);
+    if agree && part == c.ins[1].shape {
+        return Ok(());
+    }
+    let text = format!(
+        "positions of shape {} and values of shape {part} do not fit axis {ax} of shape {whole}",
+        c.ins[1].shape
+    );
+    Err(Cause::Shape(text).into())
+}
+
 rows! {
     TOPK = Op::new("topk", "The k largest (or smallest) elements along an axis: their positions, values, both, or a mask.", DATA, Body::Kernel(kernel))
         .attrs(&[
@@ -83,7 +97,9 @@ rows! {
         }))
         .attrs(&[Attr::int("axis", -1, "Axis."), Attr::ints("shape", "Shape of the result.")])
         .infer(|c, outs| {
-            outs.push(Meta { shape: c.attrs.ints(1).copied().unwrap_or_default(), dtype: c.ins[0].dtype });
+            let shape = c.attrs.ints(1).copied().unwrap_or_default();
+            along_axis(c, &shape, c.ins[0].shape)?;
+            outs.push(Meta { shape, dtype: c.ins[0].dtype });
             Ok(())
         }).internal()
         .grad(&[x(1)], |r| r.grad(0, || r.call(&TAKE_ALONG, &[r.dy(), r.x(1)], &r.attrs()[..1])));
@@ -92,6 +108,7 @@ rows! {
         }))
         .attrs(&[Attr::int("axis", -1, "Axis.")])
         .infer(|c, outs| {
+            along_axis(c, c.ins[0].shape, c.ins[1].shape)?;
             outs.push(Meta { shape: *c.ins[1].shape, dtype: c.ins[0].dtype });
             Ok(())
         }).internal()

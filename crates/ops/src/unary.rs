@@ -3,14 +3,15 @@ use crate::cost::Cost;
 use crate::def::{Body, DATA, Flags, Grad, Op, rows, x, y};
 use crate::infer;
 use crate::rows::GREATER;
-use gluonish_kernels::map::Map;
 use gluonish_kernels::map;
+use gluonish_kernels::map::Map;
 use std::f64::consts::{FRAC_1_SQRT_2, LN_2, LN_10, PI};
 
 /// A row for `map`, known to Python under `names` as functions and methods.
 const fn unary(names: &'static [&'static str], doc: &'static str, map: Map) -> Op {
     let infer = infer::of_map(&map);
-    let mut op = Op::new(names[0], doc, DATA, Body::Map(map)).infer(infer).cost(Cost::Map).nd(names).np(names).methods(names);
+    let mut op =
+        Op::new(names[0], doc, DATA, Body::Map(map)).infer(infer).cost(Cost::Map).nd(names).np(names).methods(names);
     op.flags = Flags { in_place: true, ..op.flags };
     op
 }
@@ -73,9 +74,9 @@ rows! {
         .grad(&[x(0)], |r| r.grad(0, || r.div(r.dy(), r.sqrt(r.sub(r.square(r.x(0)), 1.0))))).onnx("Acosh");
     ARCTANH = unary(&["arctanh"], "Inverse hyperbolic tangent.", map!(float |i, x| i.arctanh(x)))
         .grad(&[x(0)], |r| r.grad(0, || r.div(r.dy(), r.sub(1.0, r.square(r.x(0)))))).onnx("Atanh");
-    FLOOR = unary(&["floor"], "The largest integer not above `x`.", map!(float |i, x| i.floor(x))).no_grad(Grad::Zero).onnx("Floor");
-    CEIL = unary(&["ceil"], "The smallest integer not below `x`.", map!(float |i, x| i.ceil(x))).no_grad(Grad::Zero).onnx("Ceil");
-    TRUNC = unary(&["trunc", "fix"], "The integer part of `x`.", map!(float |i, x| i.trunc(x))).no_grad(Grad::Zero);
+    FLOOR = unary(&["floor"], "The largest integer not above `x`.", map!(float |i, x| i.floor(x), int |_i, x| x)).no_grad(Grad::Zero).onnx("Floor");
+    CEIL = unary(&["ceil"], "The smallest integer not below `x`.", map!(float |i, x| i.ceil(x), int |_i, x| x)).no_grad(Grad::Zero).onnx("Ceil");
+    TRUNC = unary(&["trunc", "fix"], "The integer part of `x`.", map!(float |i, x| i.trunc(x), int |_i, x| x)).no_grad(Grad::Zero);
     RINT = unary(&["rint"], "The nearest integer, halves to even.", map!(float |i, x| i.round(x))).no_grad(Grad::Zero).onnx("Round");
     RELU = unary(&["relu"], "`max(x, 0)`.", map!(num |i, x| i.relu(x)))
         .grad(&[y(0)], |r| r.grad(0, || r.select(r.binary_op(&GREATER, r.y(0), 0.0), r.dy(), 0.0))).np(&[]).onnx("Relu");

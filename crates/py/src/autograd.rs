@@ -1,8 +1,8 @@
 //! Recording and gradients.
-use crate::error::{argument, from_py, to_py};
-use crate::native::{Arg, get, own};
+use crate::error::{argument, from_py, guarded, to_py};
+use crate::native::{Arg, array_of, own};
 use gluonish_base::tls::tls;
-use gluonish_base::{Cause, Error, Result};
+use gluonish_base::{Error, Result};
 use gluonish_graph::{self as graph, Backward, Custom, GradReq, NDArray};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
@@ -84,7 +84,7 @@ fn backward(
     detect_anomaly: bool,
 ) -> PyResult<()> {
     let how = Backward { retain_graph, create_graph, train_mode, detect_anomaly };
-    graph::backward(&arrays(&heads), &optional(&head_grads), how).map_err(to_py)
+    guarded(|| graph::backward(&arrays(&heads), &optional(&head_grads), how))
 }
 
 #[pyfunction]
@@ -100,7 +100,7 @@ fn gradients(
     detect_anomaly: bool,
 ) -> PyResult<Vec<Py<PyAny>>> {
     let how = Backward { retain_graph, create_graph, train_mode, detect_anomaly };
-    let grads = graph::gradients(&arrays(&heads), &arrays(&variables), &optional(&head_grads), how).map_err(to_py)?;
+    let grads = guarded(|| graph::gradients(&arrays(&heads), &arrays(&variables), &optional(&head_grads), how))?;
     grads.into_iter().map(|g| own(py, g)).collect()
 }
 
@@ -166,8 +166,7 @@ fn add_hook(x: Arg<'_>, hook: Py<PyAny>) -> PyResult<u64> {
                 if out.is_none(py) {
                     return Ok(None);
                 }
-                // SAFETY: a live object of an attached thread.
-                match unsafe { get(out.as_ptr()) } {
+                match array_of(out.bind(py)) {
                     Some(a) => Ok(Some(a.clone())),
                     None => Err(argument("gradient hook", "a hook returns an array or None".into())),
                 }
@@ -184,7 +183,13 @@ fn remove_hook(x: Arg<'_>, id: u64) {
 
 /// Queues a Python function that fills new arrays from others, on the engine's lane for callbacks.
 #[pyfunction]
-fn callback(py: Python<'_>, name: String, function: Py<PyAny>, inputs: Vec<Arg<'_>>, outputs: Vec<(Bound<'_, PyAny>, Bound<'_, PyAny>)>) -> PyResult<Vec<Py<PyAny>>> {
+fn callback(
+    py: Python<'_>,
+    name: String,
+    function: Py<PyAny>,
+    inputs: Vec<Arg<'_>>,
+    outputs: Vec<(Bound<'_, PyAny>, Bound<'_, PyAny>)>,
+) -> PyResult<Vec<Py<PyAny>>> {
     let name = intern(name);
     let ins = arrays(&inputs);
     let device = ins.first().map_or_else(graph::current_device, |a| a.device());
@@ -222,12 +227,6 @@ fn callback(py: Python<'_>, name: String, function: Py<PyAny>, inputs: Vec<Arg<'
 fn inner_view(a: &NDArray) -> NDArray {
     let bytes = a.storage().bytes();
     NDArray::over(gluonish_engine::Var::carve(a.storage(), 0, bytes), a.dtype(), a.shape(), a.strides(), a.offset())
-}
-
-/// An error of the binding itself.
-#[cold]
-pub(crate) fn failed(text: &str) -> PyErr {
-    to_py(Error::new(Cause::Failed(text.into())))
 }
 
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -1,6 +1,6 @@
 //! Making arrays, and getting their values.
-use crate::convert;
 use crate::error::{argument, to_py};
+use crate::native::convert;
 use crate::native::{Arg, Operand, dtype_of, ints_of, own};
 use gluonish_base::{DType, Dims, Scalar};
 use gluonish_engine::Device;
@@ -13,21 +13,31 @@ fn place(index: u32) -> PyResult<Device> {
     Device::from_index(index).ok_or_else(|| argument("device", format!("there is no device number {index}")))
 }
 fn shape_of(o: &Bound<'_, PyAny>) -> PyResult<Dims> {
-    ints_of(o).ok_or_else(|| argument("shape", format!("{o} is not a shape: a tuple of at most {} integers is needed", gluonish_base::MAX_DIMS)))
+    ints_of(o).ok_or_else(|| {
+        argument(
+            "shape",
+            format!("{o} is not a shape: a tuple of at most {} integers is needed", gluonish_base::MAX_DIMS),
+        )
+    })
 }
 fn type_of(o: &Bound<'_, PyAny>) -> PyResult<DType> {
     dtype_of(o).ok_or_else(|| argument("dtype", format!("{o} is not a dtype")))
 }
 fn number(o: &Bound<'_, PyAny>) -> PyResult<Scalar> {
-    // SAFETY: a live object of an attached thread.
-    match unsafe { Operand::new(o.as_ptr()) }? {
+    match Operand::of(o)? {
         Some(Operand::In(In::Scalar(s))) => Ok(s),
         _ => Err(argument("number", format!("{o} is not a number"))),
     }
 }
 
 #[pyfunction]
-fn from_buffer(py: Python<'_>, obj: &Bound<'_, PyAny>, dtype: &Bound<'_, PyAny>, shape: &Bound<'_, PyAny>, device: u32) -> PyResult<Py<PyAny>> {
+fn from_buffer(
+    py: Python<'_>,
+    obj: &Bound<'_, PyAny>,
+    dtype: &Bound<'_, PyAny>,
+    shape: &Bound<'_, PyAny>,
+    device: u32,
+) -> PyResult<Py<PyAny>> {
     own(py, convert::from_buffer(obj, type_of(dtype)?, &shape_of(shape)?, place(device)?)?)
 }
 
@@ -39,7 +49,10 @@ fn to_numpy(py: Python<'_>, x: Arg<'_>) -> PyResult<Py<PyAny>> {
 #[pyfunction]
 fn item(py: Python<'_>, x: Arg<'_>) -> PyResult<Py<PyAny>> {
     if x.size() != 1 {
-        return Err(pyo3::exceptions::PyValueError::new_err(format!("an array of shape {} is not a single number", x.shape())));
+        return Err(pyo3::exceptions::PyValueError::new_err(format!(
+            "an array of shape {} is not a single number",
+            x.shape()
+        )));
     }
     convert::item(py, &x)
 }
@@ -50,7 +63,13 @@ fn empty(py: Python<'_>, shape: &Bound<'_, PyAny>, dtype: &Bound<'_, PyAny>, dev
 }
 
 #[pyfunction]
-fn full(py: Python<'_>, shape: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>, dtype: &Bound<'_, PyAny>, device: u32) -> PyResult<Py<PyAny>> {
+fn full(
+    py: Python<'_>,
+    shape: &Bound<'_, PyAny>,
+    value: &Bound<'_, PyAny>,
+    dtype: &Bound<'_, PyAny>,
+    device: u32,
+) -> PyResult<Py<PyAny>> {
     let (value, dtype) = (number(value)?, type_of(dtype)?);
     if !value.fits(dtype) {
         return Err(argument("full", format!("the number {value} does not fit in {dtype}")));
@@ -59,7 +78,14 @@ fn full(py: Python<'_>, shape: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>, dtyp
 }
 
 #[pyfunction]
-fn arange(py: Python<'_>, start: &Bound<'_, PyAny>, step: &Bound<'_, PyAny>, count: isize, dtype: &Bound<'_, PyAny>, device: u32) -> PyResult<Py<PyAny>> {
+fn arange(
+    py: Python<'_>,
+    start: &Bound<'_, PyAny>,
+    step: &Bound<'_, PyAny>,
+    count: isize,
+    dtype: &Bound<'_, PyAny>,
+    device: u32,
+) -> PyResult<Py<PyAny>> {
     let attrs = Attrs::of(&[AttrVal::Ints(Dims::of(&[count])), AttrVal::DType(type_of(dtype)?)]);
     let ins = [In::Scalar(number(start)?), In::Scalar(number(step)?)];
     let mut outs = invoke_on(&ARANGE_OP, &ins, &attrs, place(device)?).map_err(to_py)?;
@@ -73,8 +99,7 @@ fn copy_to_device(py: Python<'_>, x: Arg<'_>, device: u32) -> PyResult<Py<PyAny>
 
 #[pyfunction]
 fn copy_into(dst: Arg<'_>, src: &Bound<'_, PyAny>) -> PyResult<()> {
-    // SAFETY: a live object of an attached thread.
-    let Some(value) = (unsafe { Operand::new(src.as_ptr()) })? else {
+    let Some(value) = Operand::of(src)? else {
         return Err(argument("copyto", format!("an array or a number is needed, got {}", src.get_type().name()?)));
     };
     gluonish_graph::copy_into(&dst, value.as_in()).map_err(to_py)

@@ -1,48 +1,15 @@
 //! Waiting, devices, random seeds, settings, memory and the profiler.
 use crate::error::{argument, to_py};
 use crate::native::Arg;
-use crate::site::intern_block;
+use crate::native::site::intern_block;
 use gluonish_base::settings::{TABLE, settings as values};
 use gluonish_base::tls::tls;
-use gluonish_base::{Cause, Result, isa, pool, profiler};
+use gluonish_base::{Cause, isa, pool, profiler};
 use gluonish_engine::{Device, engine, memory};
-use gluonish_graph::{self as graph, Host};
+use gluonish_graph as graph;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::time::Duration;
-
-/// What waits do about the interpreter: it runs on meanwhile, and Ctrl-C is noticed.
-pub(crate) fn install() {
-    graph::install(Host { block });
-}
-
-fn block(f: &mut dyn FnMut(&dyn Fn() -> Result)) {
-    // SAFETY: asks only whether this thread holds the interpreter.
-    if unsafe { pyo3::ffi::PyGILState_Check() } == 0 {
-        return f(&|| Ok(()));
-    }
-    // The closure is called on this thread; the wrapper only says so to the type system.
-    struct SameThread<'a>(&'a mut dyn FnMut(&dyn Fn() -> Result));
-    // SAFETY: `detach` calls its closure on the calling thread, before it returns.
-    unsafe impl Send for SameThread<'_> {}
-    let f = SameThread(f);
-    Python::attach(|py| {
-        py.detach(move || {
-            let f = f;
-            (f.0)(&interrupted);
-        });
-    });
-}
-
-/// Runs pending signal handlers; the exception stays set for whoever turns the error into one.
-fn interrupted() -> Result {
-    Python::attach(|py| {
-        py.check_signals().map_err(|e| {
-            e.restore(py);
-            Cause::Interrupted.into()
-        })
-    })
-}
 
 #[pyfunction]
 fn wait(x: Arg<'_>) -> PyResult<()> {
@@ -51,6 +18,19 @@ fn wait(x: Arg<'_>) -> PyResult<()> {
 #[pyfunction]
 fn wait_all() -> PyResult<()> {
     graph::block(|poll| engine().wait_all(poll)).map_err(to_py)
+}
+
+/// Lets everything queued finish; errors stay with their arrays. For the moment before a fork.
+#[pyfunction]
+fn drain() -> PyResult<()> {
+    finish_all()
+}
+fn finish_all() -> PyResult<()> {
+    graph::block(|poll| match engine().wait_all(poll) {
+        Err(e) if *e.cause() == Cause::Interrupted => Err(e),
+        _ => Ok(()),
+    })
+    .map_err(to_py)
 }
 
 fn place(index: u32) -> PyResult<Device> {
@@ -82,11 +62,7 @@ fn set_naive(on: bool) -> PyResult<bool> {
     // What is queued finishes first, errors stay with their arrays.
     let old = engine().is_naive();
     if old != on {
-        graph::block(|poll| match engine().wait_all(poll) {
-            Err(e) if *e.cause() == Cause::Interrupted => Err(e),
-            _ => Ok(()),
-        })
-        .map_err(to_py)?;
+        finish_all()?;
         engine().set_naive(on);
     }
     Ok(old)
@@ -114,6 +90,17 @@ fn num_threads() -> usize {
 #[pyfunction]
 fn set_inflight_bytes(bytes: usize) -> usize {
     engine().set_in_flight_limit(bytes)
+}
+#[pyfunction]
+fn engine_stats(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let s = engine().stats();
+    let d = PyDict::new(py);
+    d.set_item("pushed", s.pushed)?;
+    d.set_item("pending", s.pending)?;
+    d.set_item("in_flight", s.in_flight)?;
+    d.set_item("in_flight_peak", s.in_flight_peak)?;
+    d.set_item("threads", s.threads)?;
+    Ok(d)
 }
 #[pyfunction]
 fn memory_stats(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
@@ -210,6 +197,12 @@ fn setting_problems() -> Vec<String> {
     values().problems.clone()
 }
 
+/// Where the package's own files are: errors name the line that called them.
+#[pyfunction]
+fn set_package_directory(path: String) {
+    crate::native::site::set_package(path);
+}
+
 #[pyfunction]
 fn block_enter(path: &str) -> u32 {
     tls().block.replace(intern_block(path))
@@ -228,6 +221,7 @@ fn shutdown(py: Python<'_>) -> bool {
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(wait, m)?)?;
     m.add_function(wrap_pyfunction!(wait_all, m)?)?;
+    m.add_function(wrap_pyfunction!(drain, m)?)?;
     m.add_function(wrap_pyfunction!(seed, m)?)?;
     m.add_function(wrap_pyfunction!(current_device, m)?)?;
     m.add_function(wrap_pyfunction!(set_current_device, m)?)?;
@@ -238,6 +232,7 @@ pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(set_num_threads, m)?)?;
     m.add_function(wrap_pyfunction!(num_threads, m)?)?;
     m.add_function(wrap_pyfunction!(set_inflight_bytes, m)?)?;
+    m.add_function(wrap_pyfunction!(engine_stats, m)?)?;
     m.add_function(wrap_pyfunction!(memory_stats, m)?)?;
     m.add_function(wrap_pyfunction!(memory_release, m)?)?;
     m.add_function(wrap_pyfunction!(memory_reset_peak, m)?)?;
@@ -249,6 +244,7 @@ pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(profiler_events, m)?)?;
     m.add_function(wrap_pyfunction!(settings, m)?)?;
     m.add_function(wrap_pyfunction!(setting_problems, m)?)?;
+    m.add_function(wrap_pyfunction!(set_package_directory, m)?)?;
     m.add_function(wrap_pyfunction!(block_enter, m)?)?;
     m.add_function(wrap_pyfunction!(block_exit, m)?)?;
     m.add_function(wrap_pyfunction!(shutdown, m)?)

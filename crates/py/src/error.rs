@@ -87,3 +87,9 @@ pub(crate) fn from_py(py: Python<'_>, e: &PyErr) -> Error {
 pub(crate) fn argument(op: &'static str, text: String) -> PyErr {
     to_py(Error::new(Cause::Argument(text)).in_op(op))
 }
+
+/// Runs something of the core: an error becomes a Python exception, and so does a panic.
+pub(crate) fn guarded<T>(f: impl FnOnce() -> gluonish_base::Result<T>) -> PyResult<T> {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|p| Err(Error::from_panic(p))).map_err(to_py)
+}

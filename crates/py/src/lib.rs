@@ -1,12 +1,10 @@
 //! The Python module `gluonish._core`: conversion and registration, no logic. What is called with every op is made by hand
 //! from the op table (`native`); everything else is plain pyo3.
 mod autograd;
-mod convert;
 mod create;
 mod engine;
 mod error;
 mod native;
-mod site;
 mod table;
 
 use pyo3::prelude::*;
@@ -14,8 +12,7 @@ use pyo3::prelude::*;
 #[pymodule(gil_used = true)]
 fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     error::register(m)?;
-    site::install();
-    engine::install();
+    native::install();
     native::register(m)?;
     create::register(m)?;
     autograd::register(m)?;

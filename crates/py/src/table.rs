@@ -1,14 +1,15 @@
 //! The op table as Python sees it: callables, documentation, and rows as plain data.
-use crate::error::{argument, to_py};
+use crate::error::{argument, guarded, to_py};
 use crate::native::{Face, Operand, attrs_from_dict, make, own};
 use gluonish_base::{Cause, DType, Error};
 use gluonish_engine::Device;
 use gluonish_graph::{In, invoke as invoke_op, invoke_into, invoke_on};
+use gluonish_kernels::AttrVal;
 use gluonish_kernels::map::Class;
 use gluonish_ops::def::Saved;
 use gluonish_ops::{Attr, Body, Grad, InputKind, Op, find, table};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyDict, PyList, PyTuple};
 use smallvec::SmallVec;
 
 fn default_of(a: &Attr, face: Face) -> Option<String> {
@@ -35,7 +36,9 @@ pub(crate) fn signature(op: &'static Op, face: Face) -> String {
             _ => i.name.to_string(),
         })
         .collect();
-    parts.extend(attrs_of(op, face).map(|(name, a)| default_of(a, face).map_or(name.to_string(), |d| format!("{name}={d}"))));
+    parts.extend(
+        attrs_of(op, face).map(|(name, a)| default_of(a, face).map_or(name.to_string(), |d| format!("{name}={d}"))),
+    );
     parts.push("out=None".into());
     format!("({})", parts.join(", "))
 }
@@ -59,7 +62,9 @@ pub(crate) fn docstring(op: &'static Op, face: Face, name: &str) -> String {
 fn faces(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let (nd, np, methods) = (PyDict::new(py), PyDict::new(py), PyDict::new(py));
     for op in table() {
-        for (dict, names, face) in [(&nd, op.faces.nd, Face::Nd), (&np, op.faces.np, Face::Np), (&methods, op.faces.methods, Face::Method)] {
+        for (dict, names, face) in
+            [(&nd, op.faces.nd, Face::Nd), (&np, op.faces.np, Face::Np), (&methods, op.faces.methods, Face::Method)]
+        {
             for name in names {
                 let plain = name.rsplit('.').next().unwrap_or(name);
                 dict.set_item(name, make(py, op, face, plain)?)?;
@@ -73,6 +78,18 @@ fn faces(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     Ok(all)
 }
 
+/// An attribute's value as a Python object.
+fn value(py: Python<'_>, a: &Attr, v: &AttrVal) -> PyResult<Py<PyAny>> {
+    Ok(match v {
+        AttrVal::None => py.None(),
+        AttrVal::Bool(b) => b.into_pyobject(py)?.to_owned().into_any().unbind(),
+        AttrVal::Int(i) => i.into_pyobject(py)?.into_any().unbind(),
+        AttrVal::Float(f) => f.into_pyobject(py)?.into_any().unbind(),
+        AttrVal::Ints(d) => PyTuple::new(py, d.iter())?.into_any().unbind(),
+        AttrVal::DType(_) | AttrVal::Choice(_) => a.show(v).trim_matches('\'').into_pyobject(py)?.into_any().unbind(),
+    })
+}
+
 fn attr_row<'py>(py: Python<'py>, a: &'static Attr) -> PyResult<Bound<'py, PyDict>> {
     let d = PyDict::new(py);
     d.set_item("name", a.name)?;
@@ -82,13 +99,13 @@ fn attr_row<'py>(py: Python<'py>, a: &'static Attr) -> PyResult<Bound<'py, PyDic
     d.set_item("nd", a.nd)?;
     d.set_item("np", a.np)?;
     if !a.is_required() {
-        d.set_item("default", a.show(&a.default))?;
+        d.set_item("default", value(py, a, &a.default)?)?;
     }
     if !a.np_name.is_empty() {
         d.set_item("np_name", a.np_name)?;
     }
     if let Some(v) = &a.np_default {
-        d.set_item("np_default", a.show(v))?;
+        d.set_item("np_default", value(py, a, v)?)?;
     }
     Ok(d)
 }
@@ -155,7 +172,8 @@ fn op_table(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
 }
 
 fn row(name: &str) -> PyResult<&'static Op> {
-    find(name).ok_or_else(|| to_py(Error::new(Cause::Argument(format!("there is no op named '{name}'"))).in_op("invoke")))
+    find(name)
+        .ok_or_else(|| to_py(Error::new(Cause::Argument(format!("there is no op named '{name}'"))).in_op("invoke")))
 }
 
 /// Runs a row by its own name, internal ones too.
@@ -177,24 +195,28 @@ fn invoke(
         return Err(argument(op.name, format!("{fixed} inputs are taken, got {}", inputs.len())));
     }
     let mut operands: SmallVec<[Operand<'_>; 4]> = SmallVec::new();
-    for o in &inputs {
-        // SAFETY: live objects of an attached thread, kept alive by `inputs`.
-        match unsafe { Operand::new(o.as_ptr()) }? {
+    for (i, o) in inputs.iter().enumerate() {
+        let optional = op.inputs.get(i).is_some_and(|x| x.kind == InputKind::Optional);
+        match Operand::of(o)? {
             Some(x) => operands.push(x),
-            None if o.is_none() => operands.push(Operand::In(In::Absent)),
-            None => return Err(argument(op.name, format!("an input must be an array or a number, got {}", o.get_type().name()?))),
+            None if o.is_none() && optional => operands.push(Operand::In(In::Absent)),
+            None => {
+                return Err(argument(
+                    op.name,
+                    format!("an input must be an array or a number, got {}", o.get_type().name()?),
+                ));
+            }
         }
     }
     let ins: SmallVec<[In<'_>; 4]> = operands.iter().map(Operand::as_in).collect();
     if let Some(out) = out {
-        invoke_into(op, &ins, &attrs, &out).map_err(to_py)?;
+        guarded(|| invoke_into(op, &ins, &attrs, &out))?;
         return Ok(out.0.unbind());
     }
-    let mut outs = match device.and_then(Device::from_index) {
+    let mut outs = guarded(|| match device.and_then(Device::from_index) {
         Some(d) => invoke_on(op, &ins, &attrs, d),
         None => invoke_op(op, &ins, &attrs),
-    }
-    .map_err(to_py)?;
+    })?;
     if outs.len() == 1 {
         return own(py, outs.remove(0));
     }
@@ -216,7 +238,9 @@ fn cuda_text(op: &str, dtype: &str) -> PyResult<String> {
         return Err(to_py(Error::new(Cause::DType(format!("it is not defined for {dtype}"))).in_op(op.name)));
     }
     let out = if map.is_truth() { DType::Bool } else { dtype };
-    map.cuda(op.name.trim_start_matches('_'), class, &vec![dtype; map.arity()], out).map_err(to_py)
+    // CUDA has functions of its own by the names of most rows.
+    map.cuda(&format!("gluonish_{}", op.name.trim_start_matches('_')), class, &vec![dtype; map.arity()], out)
+        .map_err(to_py)
 }
 
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -5,6 +5,7 @@ from typing import Any
 
 from gluonish import _core
 from gluonish._core import NDArray
+from gluonish._create import array_of
 
 __all__ = ["BlockGrad", "Flatten", "broadcast_like", "flatten", "reshape_like", "stack", "stop_gradient"]
 
@@ -29,7 +30,7 @@ def flatten(data: NDArray) -> NDArray:
     >>> flatten(nd.ones((2, 3, 4))).shape
     (2, 12)
     """
-    return data.flatten()
+    return array_of(data, "flatten").flatten()
 
 
 Flatten = flatten
@@ -42,7 +43,7 @@ def reshape_like(lhs: NDArray, rhs: NDArray) -> NDArray:
     >>> reshape_like(nd.ones(6), nd.ones((2, 3))).shape
     (2, 3)
     """
-    return lhs.reshape_like(rhs)
+    return array_of(lhs, "reshape_like").reshape_like(rhs)
 
 
 def broadcast_like(lhs: NDArray, rhs: NDArray) -> NDArray:
@@ -52,7 +53,7 @@ def broadcast_like(lhs: NDArray, rhs: NDArray) -> NDArray:
     >>> broadcast_like(nd.ones((1, 3)), nd.ones((2, 3))).shape
     (2, 3)
     """
-    return lhs.broadcast_like(rhs)
+    return array_of(lhs, "broadcast_like").broadcast_like(rhs)
 
 
 def stop_gradient(data: NDArray) -> NDArray:
@@ -67,7 +68,7 @@ def stop_gradient(data: NDArray) -> NDArray:
     >>> x.grad.asnumpy().tolist()
     [3.0]
     """
-    return data.detach()
+    return array_of(data, "stop_gradient").detach()
 
 
 BlockGrad = stop_gradient

@@ -6,12 +6,15 @@ from typing import Any
 import numpy.typing as npt
 
 from gluonish import _core, _create
-from gluonish._core import NDArray, Number
+from gluonish._core import NDArray
 from gluonish._dtype import dtype_name
+from gluonish._types import Number
 from gluonish.context import ContextLike, device_index
 from gluonish.errors import ArgumentError, UnsupportedError
 
 __all__ = ["arange", "array", "concatenate", "empty", "eye", "from_numpy", "full", "linspace", "ones", "zeros"]
+
+FLOAT = "float32"
 
 
 def array(
@@ -32,14 +35,14 @@ def array(
     if isinstance(source_array, NDArray):
         moved = _core.copy_to_device(source_array, index)
         return moved if dtype is None else moved.astype(dtype, copy=False)
-    name = "float32" if dtype is None else dtype_name(dtype)
+    name = dtype_name(dtype, FLOAT)
     return _create.from_host(_create.host_array(source_array, "array"), name, index)
 
 
 def empty(
     shape: int | Iterable[int],
     ctx: ContextLike = None,
-    dtype: npt.DTypeLike = "float32",
+    dtype: npt.DTypeLike | None = None,
     *,
     device: ContextLike = None,
 ) -> NDArray:
@@ -48,13 +51,13 @@ def empty(
     >>> empty((2, 3)).shape
     (2, 3)
     """
-    return _create.empty(shape, dtype or "float32", device_index(ctx, device))
+    return _create.empty(shape, dtype_name(dtype, FLOAT), device_index(ctx, device))
 
 
 def zeros(
     shape: int | Iterable[int],
     ctx: ContextLike = None,
-    dtype: npt.DTypeLike = "float32",
+    dtype: npt.DTypeLike | None = None,
     *,
     out: NDArray | None = None,
     device: ContextLike = None,
@@ -64,13 +67,13 @@ def zeros(
     >>> zeros((2, 3)).asnumpy().tolist()
     [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
     """
-    return _create.filled(shape, 0, dtype or "float32", device_index(ctx, device), out, "zeros")
+    return _create.filled(shape, 0, dtype_name(dtype, FLOAT), device_index(ctx, device), out, "zeros")
 
 
 def ones(
     shape: int | Iterable[int],
     ctx: ContextLike = None,
-    dtype: npt.DTypeLike = "float32",
+    dtype: npt.DTypeLike | None = None,
     *,
     out: NDArray | None = None,
     device: ContextLike = None,
@@ -80,14 +83,14 @@ def ones(
     >>> ones(3, dtype="int8").asnumpy()
     array([1, 1, 1], dtype=int8)
     """
-    return _create.filled(shape, 1, dtype or "float32", device_index(ctx, device), out, "ones")
+    return _create.filled(shape, 1, dtype_name(dtype, FLOAT), device_index(ctx, device), out, "ones")
 
 
 def full(
     shape: int | Iterable[int],
     val: Number | NDArray,
     ctx: ContextLike = None,
-    dtype: npt.DTypeLike = "float32",
+    dtype: npt.DTypeLike | None = None,
     out: NDArray | None = None,
     *,
     device: ContextLike = None,
@@ -97,7 +100,7 @@ def full(
     >>> full((2,), 7).asnumpy().tolist()
     [7.0, 7.0]
     """
-    return _create.filled(shape, val, dtype or "float32", device_index(ctx, device), out, "full")
+    return _create.filled(shape, val, dtype_name(dtype, FLOAT), device_index(ctx, device), out, "full")
 
 
 def arange(
@@ -106,7 +109,7 @@ def arange(
     step: Number = 1.0,
     repeat: int = 1,
     ctx: ContextLike = None,
-    dtype: npt.DTypeLike = "float32",
+    dtype: npt.DTypeLike | None = None,
     *,
     device: ContextLike = None,
 ) -> NDArray:
@@ -115,7 +118,7 @@ def arange(
     >>> arange(1, 7, step=2, repeat=2).asnumpy().tolist()
     [1.0, 1.0, 3.0, 3.0, 5.0, 5.0]
     """
-    values = _create.arange(start, stop, step, dtype or "float32", device_index(ctx, device))
+    values = _create.arange(start, stop, step, dtype_name(dtype, FLOAT), device_index(ctx, device))
     if repeat == 1:
         return values
     if repeat < 1:
@@ -129,7 +132,7 @@ def linspace(
     num: int,
     endpoint: bool = True,
     ctx: ContextLike = None,
-    dtype: npt.DTypeLike = "float32",
+    dtype: npt.DTypeLike | None = None,
     *,
     device: ContextLike = None,
 ) -> NDArray:
@@ -138,7 +141,7 @@ def linspace(
     >>> linspace(0, 1, 5).asnumpy().tolist()
     [0.0, 0.25, 0.5, 0.75, 1.0]
     """
-    return _create.linspace(start, stop, num, endpoint, dtype or "float32", device_index(ctx, device))
+    return _create.linspace(start, stop, num, endpoint, dtype_name(dtype, FLOAT), device_index(ctx, device))
 
 
 def eye(
@@ -146,7 +149,7 @@ def eye(
     M: int = 0,
     k: int = 0,
     ctx: ContextLike = None,
-    dtype: npt.DTypeLike = "float32",
+    dtype: npt.DTypeLike | None = None,
     *,
     device: ContextLike = None,
 ) -> NDArray:
@@ -155,7 +158,7 @@ def eye(
     >>> eye(2, 3, 1).asnumpy().tolist()
     [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     """
-    return _create.eye(N, M or N, k, dtype or "float32", device_index(ctx, device))
+    return _create.eye(N, M or N, k, dtype_name(dtype, FLOAT), device_index(ctx, device))
 
 
 def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = True) -> NDArray:
@@ -164,9 +167,10 @@ def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = Tr
     >>> concatenate([ones((1, 2)), zeros((2, 2))]).shape
     (3, 2)
     """
-    if len(arrays) == 1 and not always_copy:
-        return arrays[0]
-    joined: NDArray = _core.invoke("concat", list(arrays), {"dim": axis})
+    parts = _create.arrays_of(arrays, "concatenate")
+    if len(parts) == 1 and not always_copy:
+        return _create.array_of(parts[0], "concatenate")
+    joined: NDArray = _core.invoke("concat", parts, {"dim": axis})
     return joined
 
 

@@ -13,6 +13,7 @@ True
 import numpy.typing as npt
 
 from gluonish._core import NDArray
+from gluonish._dtype import dtype_name
 from gluonish._faces import functions
 from gluonish._missing import explained
 from gluonish.context import ContextLike
@@ -28,7 +29,7 @@ def randn(
     *shape: int,
     loc: float = 0.0,
     scale: float = 1.0,
-    dtype: npt.DTypeLike = "float32",
+    dtype: npt.DTypeLike | None = None,
     ctx: ContextLike = None,
     out: NDArray | None = None,
 ) -> NDArray:
@@ -37,7 +38,7 @@ def randn(
     >>> randn(2, 3, loc=10, scale=0.1).shape
     (2, 3)
     """
-    drawn: NDArray = normal(loc, scale, shape=shape, dtype=dtype or "float32", ctx=ctx, out=out)
+    drawn: NDArray = normal(loc, scale, shape=shape, dtype=dtype_name(dtype, "float32"), ctx=ctx, out=out)
     return drawn
 
 

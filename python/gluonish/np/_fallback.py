@@ -75,9 +75,9 @@ def _on_host(function: Callable[..., Any], path: str) -> Callable[..., Any]:
         device = arrays[0]._device if arrays else _core.current_device()
         given = _from_host(result, wide, device)
         if not told and (arrays or given is not result):
-            told = True
             text = f"{path} has no native op: NumPy computes it on the host, without a gradient (said once)"
             warnings.warn(text, NumpyFallbackWarning, stacklevel=2)
+            told = True
         if function.__name__ in _WRITES and isinstance(args[0], NDArray):
             _core.copy_into(args[0], from_host(host_args[0], str(host_args[0].dtype), args[0]._device))
         if out is not None:

@@ -6,8 +6,10 @@ from typing import Any
 import numpy  # noqa: ICN001 - np is this package
 
 from gluonish import _core
-from gluonish._core import ArrayLike, NDArray, Shape
+from gluonish._core import NDArray
+from gluonish._create import arrays_of
 from gluonish._faces import functions
+from gluonish._types import ArrayLike, Shape
 from gluonish.errors import ArgumentError, ShapeError
 from gluonish.np.creation import asarray
 
@@ -72,7 +74,7 @@ def concatenate(arrays: Sequence[ArrayLike], axis: int | None = 0, out: NDArray 
     >>> np.concatenate([np.ones((1, 2)), np.zeros((2, 2))]).shape
     (3, 2)
     """
-    parts = [asarray(x) if axis is not None else ravel(x) for x in arrays]
+    parts = [asarray(x) if axis is not None else ravel(x) for x in arrays_of(arrays, "concatenate")]
     joined: NDArray = _core.invoke("concat", parts, {"dim": axis or 0}, out)
     return joined
 
@@ -87,7 +89,7 @@ def stack(arrays: Sequence[ArrayLike], axis: int = 0, out: NDArray | None = None
     >>> np.stack([np.ones(3), np.zeros(3)], axis=1).shape
     (3, 2)
     """
-    lifted = [_core.invoke("expand_dims", [asarray(x)], {"axis": axis}) for x in arrays]
+    lifted = [_core.invoke("expand_dims", [asarray(x)], {"axis": axis}) for x in arrays_of(arrays, "stack")]
     joined: NDArray = _core.invoke("concat", lifted, {"dim": axis}, out)
     return joined
 

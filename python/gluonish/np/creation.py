@@ -6,8 +6,9 @@ from typing import Any
 import numpy.typing as npt
 
 from gluonish import _core, _create
-from gluonish._core import ArrayLike, NDArray, Number
+from gluonish._core import NDArray
 from gluonish._dtype import default_float, dtype_name
+from gluonish._types import ArrayLike, Number
 from gluonish.context import ContextLike, device_index
 from gluonish.errors import UnsupportedError
 
@@ -57,7 +58,7 @@ def array(
         moved = _core.copy_to_device(object, index) if copy or index != object._device else object
         return moved if dtype is None else moved.astype(dtype, copy=False)
     host = _create.host_array(object, "array")
-    name = dtype_name(dtype if dtype is not None else host.dtype)
+    name = dtype_name(dtype, host.dtype)
     if dtype is None and name == "float64" and not hasattr(object, "dtype"):
         name = default_float()
     return _create.from_host(host, name, device_index(ctx, device))
@@ -85,7 +86,7 @@ def empty(
     (2, 3)
     """
     _row_major(order, "empty")
-    return _create.empty(shape, dtype or default_float(), device_index(ctx, device))
+    return _create.empty(shape, dtype_name(dtype, default_float()), device_index(ctx, device))
 
 
 def zeros(
@@ -97,7 +98,7 @@ def zeros(
     0
     """
     _row_major(order, "zeros")
-    return _create.filled(shape, 0, dtype or default_float(), device_index(ctx, device), None, "zeros")
+    return _create.filled(shape, 0, dtype_name(dtype, default_float()), device_index(ctx, device), None, "zeros")
 
 
 def ones(
@@ -109,7 +110,7 @@ def ones(
     [True, True]
     """
     _row_major(order, "ones")
-    return _create.filled(shape, 1, dtype or default_float(), device_index(ctx, device), None, "ones")
+    return _create.filled(shape, 1, dtype_name(dtype, default_float()), device_index(ctx, device), None, "ones")
 
 
 def full(
@@ -131,8 +132,8 @@ def full(
     index = device_index(ctx, device)
     value = asarray(fill_value, device=ctx if ctx is not None else device)
     if not value.shape and not isinstance(fill_value, NDArray):
-        return _create.filled(shape, value.item(), dtype or value.dtype, index, out, "full")
-    return _create.filled(shape, value, dtype or value.dtype, index, out, "full")
+        return _create.filled(shape, value.item(), dtype_name(dtype, value.dtype), index, out, "full")
+    return _create.filled(shape, value, dtype_name(dtype, value.dtype), index, out, "full")
 
 
 def zeros_like(a: ArrayLike, dtype: DType = None, out: NDArray | None = None) -> NDArray:
@@ -160,7 +161,7 @@ def empty_like(a: ArrayLike, dtype: DType = None) -> NDArray:
     (2, 3)
     """
     like = asarray(a)
-    return _create.empty(like.shape, dtype or like.dtype, like._device)
+    return _create.empty(like.shape, dtype_name(dtype, like.dtype), like._device)
 
 
 def full_like(a: ArrayLike, fill_value: Number, dtype: DType = None, out: NDArray | None = None) -> NDArray:
@@ -170,7 +171,7 @@ def full_like(a: ArrayLike, fill_value: Number, dtype: DType = None, out: NDArra
     [5, 5]
     """
     like = asarray(a)
-    return _create.filled(like.shape, fill_value, dtype or like.dtype, like._device, out, "full_like")
+    return _create.filled(like.shape, fill_value, dtype_name(dtype, like.dtype), like._device, out, "full_like")
 
 
 def arange(
@@ -189,7 +190,7 @@ def arange(
     """
     whole = all(isinstance(value, int) for value in (start, stop if stop is not None else 0, step))
     return _create.arange(
-        start, stop, step, dtype or ("int64" if whole else default_float()), device_index(ctx, device)
+        start, stop, step, dtype_name(dtype, ("int64" if whole else default_float())), device_index(ctx, device)
     )
 
 
@@ -208,7 +209,7 @@ def linspace(
     >>> linspace(0, 1, 5).tolist()
     [0.0, 0.25, 0.5, 0.75, 1.0]
     """
-    return _create.linspace(start, stop, num, endpoint, dtype or default_float(), device_index(ctx, device))
+    return _create.linspace(start, stop, num, endpoint, dtype_name(dtype, default_float()), device_index(ctx, device))
 
 
 def eye(
@@ -225,7 +226,7 @@ def eye(
     >>> eye(2, 3, 1).tolist()
     [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     """
-    return _create.eye(N, N if M is None else M, k, dtype or default_float(), device_index(ctx, device))
+    return _create.eye(N, N if M is None else M, k, dtype_name(dtype, default_float()), device_index(ctx, device))
 
 
 def identity(n: int, dtype: DType = None, ctx: ContextLike = None, *, device: ContextLike = None) -> NDArray:

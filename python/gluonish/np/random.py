@@ -15,10 +15,11 @@ from typing import Any
 import numpy.typing as npt
 
 from gluonish import _core
-from gluonish._core import ArrayLike, NDArray
+from gluonish._core import NDArray
 from gluonish._create import shape_of
-from gluonish._dtype import default_float
+from gluonish._dtype import default_float, dtype_name
 from gluonish._missing import explained
+from gluonish._types import ArrayLike
 from gluonish.context import ContextLike, device_index
 from gluonish.np.creation import asarray
 from gluonish.random import seed
@@ -121,7 +122,7 @@ def _common(size: Size, *parameters: NDArray) -> Size:
 
 def _draw(row: str, attrs: dict[str, Any], size: Size, dtype: DType, index: int, out: NDArray | None) -> NDArray:
     shape = () if size is None else shape_of(size, row)
-    given = {**attrs, "shape": shape, "dtype": dtype or default_float()}
+    given = {**attrs, "shape": shape, "dtype": dtype_name(dtype, default_float())}
     drawn: NDArray = _core.invoke(row, [], given, out, index)
     return drawn
 

@@ -48,7 +48,7 @@ pub fn reset_peak() {
 
 /// Returns what is pooled on all devices to the system; how many bytes that were.
 pub fn release() -> usize {
-    entries().iter().map(|e| e.pool.trim()).sum()
+    entries().iter().filter(|e| !e.lost.load(Relaxed)).map(|e| e.pool.trim()).sum()
 }
 
 /// Sets how many bytes arrays may hold on a device and returns the limit before.

@@ -98,6 +98,11 @@ pub(super) fn set_queue(queue: &'static Queue) {
     HERE.with(|h| h.queue.set(Some(queue)));
 }
 
+/// In the child of a fork this thread is nobody's worker: the lane it came from has no threads there.
+pub(crate) fn after_fork() {
+    HERE.with(|h| h.queue.set(None));
+}
+
 /// Keeps a task for this thread if it is a worker of that lane that is about to need one.
 pub(super) fn keep(queue: &Queue, task: Arc<Task>) -> Option<Arc<Task>> {
     HERE.with(|h| {

@@ -1,5 +1,6 @@
 //! Lanes: queues of ready tasks and the threads that run them. A lane has one thread at work; while that one waits inside
 //! a task, another takes its place, so a task may wait for tasks behind it.
+use super::wait::look_for;
 use super::{Engine, here};
 use crate::device::Device;
 use crate::sync::lock;
@@ -7,12 +8,11 @@ use crate::task::{Lane, Task};
 use gluonish_base::pool;
 use gluonish_base::tls::tls;
 use std::collections::BinaryHeap;
-use std::hint::spin_loop;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::*};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
-/// About 10 us of looking before a worker goes to sleep: the next task often comes right behind.
-const SPINS: u32 = 500;
+/// As much as a main thread has: callbacks may run any code.
+const STACK: usize = 8 << 20;
 
 /// One lane of one device.
 pub(crate) struct Queue {
@@ -128,7 +128,8 @@ impl Queue {
     #[cold]
     fn hire(&'static self, engine: &'static Engine) {
         let name = format!("gluonish-{:?}-{}", self.lane, self.device.index()).to_lowercase();
-        if std::thread::Builder::new().name(name).spawn(move || self.worker(engine)).is_err() {
+        let builder = std::thread::Builder::new().name(name).stack_size(STACK);
+        if builder.spawn(move || self.worker(engine)).is_err() {
             let mut inside = lock(&self.inside);
             inside.workers -= 1;
             let tasks = std::mem::take(&mut inside.heap);
@@ -187,13 +188,7 @@ impl Queue {
     }
 
     fn look(&self) {
-        let spins = if pool::cpus() > 1 { SPINS } else { 0 };
-        for _ in 0..spins {
-            if self.ready.load(Relaxed) > 0 {
-                break;
-            }
-            spin_loop();
-        }
+        look_for(|| self.ready.load(Relaxed) > 0);
     }
 }
 

@@ -86,6 +86,7 @@ fn start() -> &'static Engine {
 
 /// The child of a fork has no threads: its engine starts afresh. The old one is left as it is.
 pub(crate) fn forget_engine() {
+    here::after_fork();
     CURRENT.store(null_mut(), Release);
 }
 

@@ -11,8 +11,24 @@ use std::sync::atomic::{AtomicBool, Ordering::*};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Instant;
 
-/// About 20 us of looking before a wait goes to sleep.
-const SPINS: u32 = 1000;
+/// How often, and how long each time, a thread looks for something before it goes to sleep: some microseconds in all.
+const LOOKS: u32 = 8;
+const SPINS: u32 = 64;
+
+/// Looks for a while whether something comes true. In between the processor is offered to others: whoever is to make it come
+/// true may be waiting for this very one.
+pub(super) fn look_for(done: impl Fn() -> bool) -> bool {
+    for _ in 0..LOOKS {
+        for _ in 0..if pool::cpus() > 1 { SPINS } else { 1 } {
+            if done() {
+                return true;
+            }
+            spin_loop();
+        }
+        std::thread::yield_now();
+    }
+    done()
+}
 
 /// Says once that something has come.
 #[derive(Default)]
@@ -33,12 +49,8 @@ impl Signal {
     }
 
     fn wait(&self, poll: &dyn Fn() -> Result) -> Result {
-        let spins = if pool::cpus() > 1 { SPINS } else { 0 };
-        for _ in 0..spins {
-            if self.sent.load(Acquire) {
-                return Ok(());
-            }
-            spin_loop();
+        if look_for(|| self.sent.load(Acquire)) {
+            return Ok(());
         }
         loop {
             let mut asleep = lock(&self.asleep);

@@ -1,5 +1,6 @@
 //! Copies of tiles and of whole views.
 use super::cast::{Cast, cast_fn};
+use super::transpose::{Crossed, transpose};
 use crate::map::layout::{Operand, Space};
 use crate::map::{CHUNK, scratch};
 use crate::view::{Cx, Mode, Out, View};
@@ -29,41 +30,71 @@ pub(crate) fn packed(ndim: usize, extent: &[usize; MAX_DIMS]) -> [isize; MAX_DIM
 /// # Safety
 /// Both sides are valid for the extent; they do not overlap unless they are the same elements of equally wide types.
 pub(crate) unsafe fn copy_tile(ndim: usize, extent: &[usize; MAX_DIMS], dst: Side<'_>, src: Side<'_>) {
+    let crossed =
+        if src.dtype == dst.dtype && src.dtype != DType::Bool { crossing(ndim, extent, &dst, &src) } else { None };
+    if let Some((row, col)) = crossed {
+        return each(ndim, extent, &dst, &src, &[row, col], |to, from| {
+            let block = Crossed {
+                rows: extent[row],
+                cols: extent[col],
+                src: from,
+                src_stride: src.strides[row],
+                dst: to,
+                dst_stride: dst.strides[col],
+            };
+            // SAFETY: the offsets stay within the extent of both sides, which the caller says are valid.
+            unsafe { transpose(src.dtype.size(), block) }
+        });
+    }
     let cast = cast_fn(src.dtype, dst.dtype);
     if ndim == 0 {
         // SAFETY: one element on each side.
         return unsafe { cast(dst.ptr, 1, src.ptr, 1, 1) };
     }
     let inner = inner_dim(ndim, extent, &dst, &src);
+    each(ndim, extent, &dst, &src, &[inner], |to, from| {
+        // SAFETY: the offsets stay within the extent of both sides, which the caller says are valid.
+        unsafe { cast(to, dst.strides[inner], from, src.strides[inner], extent[inner]) }
+    });
+}
+
+/// Calls `f` with the places of both sides for every index of the dimensions other than `inner`.
+fn each(
+    ndim: usize,
+    extent: &[usize; MAX_DIMS],
+    dst: &Side<'_>,
+    src: &Side<'_>,
+    inner: &[usize],
+    mut f: impl FnMut(*mut u8, *const u8),
+) {
     let (ds, ss) = (dst.dtype.size() as isize, src.dtype.size() as isize);
     let mut at = [0; MAX_DIMS];
     let (mut to, mut from) = (dst.ptr, src.ptr.cast_const());
-    loop {
-        // SAFETY: the offsets below stay within the extent of both sides.
-        unsafe { cast(to, dst.strides[inner], from, src.strides[inner], extent[inner]) };
-        // The next row: count up, the dimension nearest the end first.
-        let mut d = ndim;
-        loop {
-            if d == 0 {
-                return;
-            }
-            d -= 1;
-            if d == inner {
-                continue;
-            }
+    'rows: loop {
+        f(to, from);
+        // Count up, the last dimension first.
+        for d in (0..ndim).rev().filter(|d| !inner.contains(d)) {
+            let (step_to, step_from) = (dst.strides[d] * ds, src.strides[d] * ss);
             at[d] += 1;
-            let (sd, ss) = (dst.strides[d] * ds, src.strides[d] * ss);
             if at[d] < extent[d] {
-                to = to.wrapping_offset(sd);
-                from = from.wrapping_offset(ss);
-                break;
+                to = to.wrapping_offset(step_to);
+                from = from.wrapping_offset(step_from);
+                continue 'rows;
             }
             let back = 1 - extent[d] as isize;
-            to = to.wrapping_offset(sd * back);
-            from = from.wrapping_offset(ss * back);
+            to = to.wrapping_offset(step_to * back);
+            from = from.wrapping_offset(step_from * back);
             at[d] = 0;
         }
+        return;
     }
+}
+
+/// The two dimensions of a transposed copy: along the second the source lies in memory order, along the first the target.
+fn crossing(ndim: usize, extent: &[usize; MAX_DIMS], dst: &Side<'_>, src: &Side<'_>) -> Option<(usize, usize)> {
+    let ordered = |s: &Side<'_>| (0..ndim).find(|&d| extent[d] >= 4 && s.strides[d] == 1);
+    let (row, col) = (ordered(dst)?, ordered(src)?);
+    (row != col && src.strides[row] != 0).then_some((row, col))
 }
 
 /// The dimension to walk innermost: the source's memory order where it has one in the tile, for a tile's own buffer is in
@@ -110,10 +141,13 @@ pub fn copy_view(cx: &Cx, src: &View<'_>, dst: &Out<'_>) -> Result {
     Ok(())
 }
 
-static IDENTITY: crate::map::Map = crate::map!(num |i, x| {
-    let _ = i;
-    x
-});
+static IDENTITY: crate::map::Map = crate::map!(
+    num | i,
+    x | {
+        let _ = i;
+        x
+    }
+);
 
 /// Values of a tile of a copy.
 const TILE: usize = 1024;
@@ -125,12 +159,13 @@ unsafe fn copy_part(space: &Space, tile: usize, buffer: *mut u8) {
     let side = |o: &'_ Operand| (o.at(space.ndim, &p), o.dtype);
     let (o, x) = (&space.operands[0], &space.operands[1]);
     let ((dp, dd), (sp, sd)) = (side(o), side(x));
-    let (dst, src) = (Side { ptr: dp, dtype: dd, strides: &o.strides }, Side { ptr: sp, dtype: sd, strides: &x.strides });
+    let (dst, src) =
+        (Side { ptr: dp, dtype: dd, strides: &o.strides }, Side { ptr: sp, dtype: sd, strides: &x.strides });
     let last = space.ndim.wrapping_sub(1);
     let crossed = space.ndim > 1 && x.strides[last].unsigned_abs() > 1 && o.strides[last].unsigned_abs() == 1;
     // SAFETY: both sides cover the part; the buffer is large enough for it.
     unsafe {
-        if crossed {
+        if crossed && sd != dd {
             // Through the buffer: read in the source's order, write in the target's.
             let s = packed(space.ndim, &p.extent);
             let tile = Side { ptr: buffer, dtype: dd, strides: &s };

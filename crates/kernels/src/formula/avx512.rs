@@ -81,14 +81,13 @@ macro_rules! float {
         impl Lanes for Avx512<$t> {
             #[inline(always)]
             fn each(self, f: Fun, x: $v) -> $v {
-                let x: [$t; $lanes] = simd!(transmute(x));
-                simd!(transmute(x.map(|x| Lane::apply(f, x))))
+                let x = simd!(transmute::<$v, [$t; $lanes]>(x));
+                simd!(transmute::<[$t; $lanes], $v>(x.map(|x| Lane::apply(f, x))))
             }
             #[inline(always)]
             fn each2(self, f: Fun2, a: $v, b: $v) -> $v {
-                let (a, b): ([$t; $lanes], [$t; $lanes]) = simd!((transmute(a), transmute(b)));
-                let y: [$t; $lanes] = std::array::from_fn(|k| Lane::apply2(f, a[k], b[k]));
-                simd!(transmute(y))
+                let (a, b) = simd!((transmute::<$v, [$t; $lanes]>(a), transmute::<$v, [$t; $lanes]>(b)));
+                simd!(transmute::<[$t; $lanes], $v>(std::array::from_fn(|k| Lane::apply2(f, a[k], b[k]))))
             }
             #[inline(always)]
             fn patch(self, m: $m, y: $v, f: Fun, x: $v) -> $v {

@@ -41,20 +41,20 @@ fn quadrant<I: Bits>(i: I, n: I::V, even: I::V, odd: I::V) -> I::V {
 }
 
 #[inline(always)]
-pub(super) fn sin<I: Bits>(i: I, x: I::V) -> I::V {
+pub(crate) fn sin<I: Bits>(i: I, x: I::V) -> I::V {
     let (n, sin, cos) = reduced(i, x);
     i.patch(i.lt(i.c(FAR), i.abs(x)), quadrant(i, n, sin, cos), Fun::Sin, x)
 }
 
 #[inline(always)]
-pub(super) fn cos<I: Bits>(i: I, x: I::V) -> I::V {
+pub(crate) fn cos<I: Bits>(i: I, x: I::V) -> I::V {
     let (n, sin, cos) = reduced(i, x);
     let next = i.add_bits(n, i.bits(1));
     i.patch(i.lt(i.c(FAR), i.abs(x)), quadrant(i, next, sin, cos), Fun::Cos, x)
 }
 
 #[inline(always)]
-pub(super) fn tan<I: Bits>(i: I, x: I::V) -> I::V {
+pub(crate) fn tan<I: Bits>(i: I, x: I::V) -> I::V {
     let (n, sin, cos) = reduced(i, x);
     let next = i.add_bits(n, i.bits(1));
     let y = i.div(quadrant(i, n, sin, cos), quadrant(i, next, sin, cos));
@@ -79,13 +79,13 @@ fn angle<I: Bits>(i: I, y: I::V, x: I::V) -> I::V {
 }
 
 #[inline(always)]
-pub(super) fn arctan<I: Bits>(i: I, x: I::V) -> I::V {
+pub(crate) fn arctan<I: Bits>(i: I, x: I::V) -> I::V {
     let y = angle(i, i.abs(x), i.c(1.0));
     i.copysign(y, x)
 }
 
 #[inline(always)]
-pub(super) fn arctan2<I: Bits>(i: I, y: I::V, x: I::V) -> I::V {
+pub(crate) fn arctan2<I: Bits>(i: I, y: I::V, x: I::V) -> I::V {
     let (a, b) = (i.abs(y), i.abs(x));
     // Sums of huge numbers would overflow, and of two zeros or infinities only the ratio 0 or 1 matters.
     let huge = i.lt(i.c(1e38), i.above(a, b));
@@ -109,7 +109,7 @@ fn half_angle<I: Bits>(i: I, a: I::V, small: I::M) -> I::V {
 }
 
 #[inline(always)]
-pub(super) fn arcsin<I: Bits>(i: I, x: I::V) -> I::V {
+pub(crate) fn arcsin<I: Bits>(i: I, x: I::V) -> I::V {
     let a = i.abs(x);
     let small = i.le(a, i.c(0.5));
     let h = half_angle(i, a, small);
@@ -118,7 +118,7 @@ pub(super) fn arcsin<I: Bits>(i: I, x: I::V) -> I::V {
 }
 
 #[inline(always)]
-pub(super) fn arccos<I: Bits>(i: I, x: I::V) -> I::V {
+pub(crate) fn arccos<I: Bits>(i: I, x: I::V) -> I::V {
     let a = i.abs(x);
     let small = i.le(a, i.c(0.5));
     let h = half_angle(i, a, small);

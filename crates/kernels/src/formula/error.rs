@@ -2,7 +2,8 @@
 use super::Bits;
 use super::exponential::{exp, poly};
 
-/// `erf(x) / x` as a polynomial of x^2, for |x| < 1.
+/// `erf(x) / x` as a polynomial of x^2, for |x| < 1: fitted, so the first is near 2 / sqrt(pi) but not it.
+#[allow(clippy::approx_constant)]
 const NEAR: [f32; 7] =
     [1.128_379_1, -3.761_262_6e-1, 1.128_358_5e-1, -2.685_381_1e-2, 5.188_327e-3, -8.010_187e-4, 7.853_841e-5];
 /// `-log(erfc(x))` for x in [0.95, 4].
@@ -18,7 +19,7 @@ const FAR: [f32; 8] = [
 ];
 
 #[inline(always)]
-pub(super) fn erf<I: Bits>(i: I, x: I::V) -> I::V {
+pub(crate) fn erf<I: Bits>(i: I, x: I::V) -> I::V {
     let a = i.abs(x);
     let near = i.mul(poly(i, i.mul(x, x), &NEAR), x);
     let t = i.below(i.c(4.0), a);

@@ -10,7 +10,7 @@ pub(super) const LN2_LO: f64 = std::f64::consts::LN_2 - LN2_HI;
 
 /// Horner's rule, lowest coefficient first.
 #[inline(always)]
-pub(super) fn poly<I: Bits>(i: I, x: I::V, c: &[f32]) -> I::V {
+pub(crate) fn poly<I: Bits>(i: I, x: I::V, c: &[f32]) -> I::V {
     let mut y = i.bits(c[c.len() - 1].to_bits());
     for k in (0..c.len() - 1).rev() {
         y = i.fma(y, x, i.bits(c[k].to_bits()));
@@ -28,13 +28,13 @@ fn reduce<I: Bits>(i: I, x: I::V) -> (I::V, I::V) {
 
 /// `2^n` for an integral value whose power is a normal number.
 #[inline(always)]
-pub(super) fn power_of_two<I: Bits>(i: I, n: I::V) -> I::V {
+pub(crate) fn power_of_two<I: Bits>(i: I, n: I::V) -> I::V {
     i.shl::<23>(i.add_bits(i.to_int(n), i.bits(127)))
 }
 
 /// `y * 2^n`, in two factors: neither overflows where the product does not, and denormal results round once.
 #[inline(always)]
-pub(super) fn scale<I: Bits>(i: I, y: I::V, n: I::V) -> I::V {
+pub(crate) fn scale<I: Bits>(i: I, y: I::V, n: I::V) -> I::V {
     let k = i.to_int(n);
     let half = i.shr::<1>(k);
     let rest = i.sub_bits(k, half);
@@ -45,20 +45,20 @@ pub(super) fn scale<I: Bits>(i: I, y: I::V, n: I::V) -> I::V {
 
 /// `exp(r)` for a reduced argument.
 #[inline(always)]
-pub(super) fn exp_reduced<I: Bits>(i: I, r: I::V) -> I::V {
+pub(crate) fn exp_reduced<I: Bits>(i: I, r: I::V) -> I::V {
     let q = i.fma(poly(i, r, &EXP), i.mul(r, r), r);
     i.add(q, i.c(1.0))
 }
 
 #[inline(always)]
-pub(super) fn exp<I: Bits>(i: I, x: I::V) -> I::V {
+pub(crate) fn exp<I: Bits>(i: I, x: I::V) -> I::V {
     let x = i.below(i.c(88.8), i.above(i.c(-104.0), x));
     let (n, r) = reduce(i, x);
     scale(i, exp_reduced(i, r), n)
 }
 
 #[inline(always)]
-pub(super) fn exp2<I: Bits>(i: I, x: I::V) -> I::V {
+pub(crate) fn exp2<I: Bits>(i: I, x: I::V) -> I::V {
     let x = i.below(i.c(128.5), i.above(i.c(-150.5), x));
     let n = i.round(x);
     let r = i.mul(i.sub(x, n), i.c(std::f64::consts::LN_2));
@@ -67,7 +67,7 @@ pub(super) fn exp2<I: Bits>(i: I, x: I::V) -> I::V {
 
 /// `exp(x) - 1` without loss near 0: `2^n (expm1(r) + 1) - 1`, put together so that n = 0 leaves expm1(r) alone.
 #[inline(always)]
-pub(super) fn expm1<I: Bits>(i: I, x: I::V) -> I::V {
+pub(crate) fn expm1<I: Bits>(i: I, x: I::V) -> I::V {
     let c = i.below(i.c(88.8), i.above(i.c(-18.0), x));
     let (n, r) = reduce(i, c);
     let q = i.fma(poly(i, r, &EXPM1), i.mul(r, r), r);
@@ -80,7 +80,7 @@ pub(super) fn expm1<I: Bits>(i: I, x: I::V) -> I::V {
 
 /// `1 / (1 + exp(-x))`, for negative `x` as `exp(x) / (1 + exp(x))`: nothing overflows, tiny results keep their bits.
 #[inline(always)]
-pub(super) fn sigmoid<I: Bits>(i: I, x: I::V) -> I::V {
+pub(crate) fn sigmoid<I: Bits>(i: I, x: I::V) -> I::V {
     let one = i.c(1.0);
     let e = exp(i, i.neg(i.abs(x)));
     i.div(i.select(i.lt(x, i.c(0.0)), e, one), i.add(one, e))
@@ -88,7 +88,7 @@ pub(super) fn sigmoid<I: Bits>(i: I, x: I::V) -> I::V {
 
 /// `m / (m + 2)` with m = expm1(2|x|): relative accuracy near 0, no branch.
 #[inline(always)]
-pub(super) fn tanh<I: Bits>(i: I, x: I::V) -> I::V {
+pub(crate) fn tanh<I: Bits>(i: I, x: I::V) -> I::V {
     let a = i.below(i.c(9.02), i.abs(x));
     let a = i.add(a, a);
     let (n, r) = reduce(i, a);
@@ -99,7 +99,7 @@ pub(super) fn tanh<I: Bits>(i: I, x: I::V) -> I::V {
 }
 
 #[inline(always)]
-pub(super) fn sinh<I: Bits>(i: I, x: I::V) -> I::V {
+pub(crate) fn sinh<I: Bits>(i: I, x: I::V) -> I::V {
     let a = i.abs(x);
     // (m + m / (m + 1)) / 2 with m = expm1(|x|); beyond 88 by halves, since exp(x) / 2 is still finite there.
     let m = expm1(i, i.below(i.c(88.0), a));
@@ -110,7 +110,7 @@ pub(super) fn sinh<I: Bits>(i: I, x: I::V) -> I::V {
 }
 
 #[inline(always)]
-pub(super) fn cosh<I: Bits>(i: I, x: I::V) -> I::V {
+pub(crate) fn cosh<I: Bits>(i: I, x: I::V) -> I::V {
     let a = i.abs(x);
     let e = exp(i, i.below(i.c(88.0), a));
     let small = i.fma(i.c(0.5), e, i.div(i.c(0.5), e));

@@ -5,7 +5,7 @@ use super::exponential::{LN2_HI, LN2_LO, poly};
 /// `(log(1 + f) - f + f^2 / 2) / f^3` for 1 + f in [sqrt(1/2), sqrt(2)].
 const LOG: [f32; 9] = [
     3.333_331_3e-1,
-    -2.500_000_9e-1,
+    -2.500_001e-1,
     2.000_212_4e-1,
     -1.666_800_5e-1,
     1.421_945_2e-1,
@@ -19,7 +19,7 @@ const SQRT_HALF: u32 = 0x3f35_04f3;
 
 /// `x = 2^n (1 + f)` with 1 + f in [sqrt(1/2), sqrt(2)], for positive finite `x`, also denormal.
 #[inline(always)]
-pub(super) fn split<I: Bits>(i: I, x: I::V) -> (I::V, I::V) {
+pub(crate) fn split<I: Bits>(i: I, x: I::V) -> (I::V, I::V) {
     let tiny = i.lt(x, i.bits(0x0080_0000));
     let x = i.select(tiny, i.mul(x, i.c((1u32 << 24) as f64)), x);
     let e = i.shr::<23>(i.sub_bits(x, i.bits(SQRT_HALF)));
@@ -37,26 +37,26 @@ fn tail<I: Bits>(i: I, f: I::V) -> I::V {
 
 /// What every logarithm does outside of the positive finite numbers: NaN below 0, minus infinity at 0, `x` at infinity.
 #[inline(always)]
-pub(super) fn edges<I: Bits>(i: I, x: I::V, y: I::V) -> I::V {
+pub(crate) fn edges<I: Bits>(i: I, x: I::V, y: I::V) -> I::V {
     let y = i.select(i.lt(x, i.c(f64::INFINITY)), y, x);
     let y = i.select(i.is_zero(x), i.c(f64::NEG_INFINITY), y);
     i.select(i.lt(x, i.c(0.0)), i.c(f64::NAN), y)
 }
 
 #[inline(always)]
-pub(super) fn log<I: Bits>(i: I, x: I::V) -> I::V {
+pub(crate) fn log<I: Bits>(i: I, x: I::V) -> I::V {
     let (n, f) = split(i, x);
     let q = i.add(i.fma(n, i.c(LN2_LO), tail(i, f)), f);
     edges(i, x, i.fma(n, i.c(LN2_HI), q))
 }
 
 #[inline(always)]
-pub(super) fn log2<I: Bits>(i: I, x: I::V) -> I::V {
+pub(crate) fn log2<I: Bits>(i: I, x: I::V) -> I::V {
     scaled(i, x, std::f64::consts::LOG2_E, 1.0, 0.0)
 }
 
 #[inline(always)]
-pub(super) fn log10<I: Bits>(i: I, x: I::V) -> I::V {
+pub(crate) fn log10<I: Bits>(i: I, x: I::V) -> I::V {
     const LOG10_2_HI: f64 = 0.301_025_390_625;
     scaled(i, x, std::f64::consts::LOG10_E, LOG10_2_HI, std::f64::consts::LOG10_2 - LOG10_2_HI)
 }
@@ -76,7 +76,7 @@ fn scaled<I: Bits>(i: I, x: I::V, k: f64, hi: f64, lo: f64) -> I::V {
 
 /// `log(1 + x)` without loss near 0: the rounding error of `1 + x` is added back, divided by it.
 #[inline(always)]
-pub(super) fn log1p<I: Bits>(i: I, x: I::V) -> I::V {
+pub(crate) fn log1p<I: Bits>(i: I, x: I::V) -> I::V {
     let one = i.c(1.0);
     let u = i.add(x, one);
     let lost = i.select(i.lt(one, x), i.sub(one, i.sub(u, x)), i.sub(x, i.sub(u, one)));
@@ -88,7 +88,7 @@ pub(super) fn log1p<I: Bits>(i: I, x: I::V) -> I::V {
 }
 
 #[inline(always)]
-pub(super) fn arcsinh<I: Bits>(i: I, x: I::V) -> I::V {
+pub(crate) fn arcsinh<I: Bits>(i: I, x: I::V) -> I::V {
     let a = i.abs(x);
     let s = i.mul(a, a);
     let one = i.c(1.0);
@@ -98,7 +98,7 @@ pub(super) fn arcsinh<I: Bits>(i: I, x: I::V) -> I::V {
 }
 
 #[inline(always)]
-pub(super) fn arccosh<I: Bits>(i: I, x: I::V) -> I::V {
+pub(crate) fn arccosh<I: Bits>(i: I, x: I::V) -> I::V {
     let t = i.sub(x, i.c(1.0));
     let near = log1p(i, i.add(t, i.sqrt(i.fma(t, t, i.add(t, t)))));
     let far = i.add(log(i, x), i.c(std::f64::consts::LN_2));
@@ -107,7 +107,7 @@ pub(super) fn arccosh<I: Bits>(i: I, x: I::V) -> I::V {
 }
 
 #[inline(always)]
-pub(super) fn arctanh<I: Bits>(i: I, x: I::V) -> I::V {
+pub(crate) fn arctanh<I: Bits>(i: I, x: I::V) -> I::V {
     let a = i.abs(x);
     let two_a = i.add(a, a);
     let y = i.mul(i.c(0.5), log1p(i, i.div(two_a, i.sub(i.c(1.0), a))));

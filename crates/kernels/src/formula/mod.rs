@@ -9,23 +9,23 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+pub(crate) mod circular;
 pub mod count;
-mod circular;
 mod each;
-mod error;
-mod exponential;
-mod logarithm;
+pub(crate) mod error;
+pub(crate) mod exponential;
+pub(crate) mod logarithm;
 mod pack;
-mod power;
-mod real;
+pub(crate) mod power;
+pub(crate) mod real;
 mod shared;
 pub mod text;
 
-pub use each::{Fun, Fun2};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use avx512::Avx512;
+pub use each::{Fun, Fun2};
 pub(crate) use pack::Pack;
 pub(crate) use shared::{call, derived, double_functions, each, each2, methods, single_functions};
 

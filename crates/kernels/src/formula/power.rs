@@ -1,13 +1,14 @@
 //! Powers in float32: `2^(y log2 x)`, with the logarithm in two parts, since its error grows with the exponent.
+use super::Bits;
 use super::exponential::{poly, scale};
 use super::logarithm::split;
-use super::Bits;
 use std::f64::consts::LOG2_E;
 
 /// `(2 arctanh(s) / s - 2) / s^2` as a polynomial of s^2, for |s| <= 0.172; the first coefficient, 2/3, is kept apart.
 const ATANH: [f32; 3] = [0.400_003_37, 0.285_372_32, 0.235_836_86];
 /// `(2^t - 1) / t` for |t| <= 1/2.
-const EXP2: [f32; 6] = [0.693_147_2, 0.240_226_5, 0.055_503_28, 0.009_618_004, 0.001_340_029_6, 0.000_154_763_3];
+const EXP2: [f32; 6] =
+    [std::f32::consts::LN_2, 0.240_226_5, 0.055_503_28, 0.009_618_004, 0.001_340_029_6, 0.000_154_763_3];
 
 /// A number as the sum of a value and what its rounding lost.
 type Two<V> = (V, V);
@@ -55,7 +56,7 @@ fn log2_parts<I: Bits>(i: I, x: I::V) -> Two<I::V> {
 }
 
 #[inline(always)]
-pub(super) fn pow<I: Bits>(i: I, x: I::V, y: I::V) -> I::V {
+pub(crate) fn pow<I: Bits>(i: I, x: I::V, y: I::V) -> I::V {
     let (zero, one, inf) = (i.c(0.0), i.c(1.0), i.c(f64::INFINITY));
     let a = i.abs(x);
     let (p, p_lost) = product(i, (y, zero), log2_parts(i, a));

@@ -2,7 +2,7 @@
 use super::{Float, Fun2};
 
 #[inline(always)]
-pub(super) fn sign<I: Float>(i: I, x: I::V) -> I::V {
+pub(crate) fn sign<I: Float>(i: I, x: I::V) -> I::V {
     let zero = i.c(0.0);
     let one = i.copysign(i.c(1.0), x);
     // Zeros lose their sign, NaN stays: only what compares unequal to 0 and to itself moves.
@@ -20,13 +20,13 @@ fn shifted<I: Float>(i: I, a: I::V, b: I::V) -> (I::V, I::V, I::M) {
 }
 
 #[inline(always)]
-pub(super) fn modulo<I: Float>(i: I, a: I::V, b: I::V) -> I::V {
+pub(crate) fn modulo<I: Float>(i: I, a: I::V, b: I::V) -> I::V {
     let (_, rest, _) = shifted(i, a, b);
     i.select(i.is_zero(rest), i.copysign(rest, b), rest)
 }
 
 #[inline(always)]
-pub(super) fn floor_div<I: Float>(i: I, a: I::V, b: I::V) -> I::V {
+pub(crate) fn floor_div<I: Float>(i: I, a: I::V, b: I::V) -> I::V {
     let (raw, _, wrong) = shifted(i, a, b);
     let plain = i.div(a, b);
     let q = i.div(i.sub(a, raw), b);

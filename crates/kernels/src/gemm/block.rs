@@ -135,9 +135,10 @@ impl<A, B, C, E> Product<A, B, C, E> {
         let kmax = self.k.div_ceil(ks.count).max(1);
         // Packing pays only when the packed copy is read several times.
         let b = self.b.in_place().filter(|b| b.cs == 1 && m <= S::MR * 12);
-        let a = self.a.in_place().filter(|a| a.rs == 1 && n <= 8 * S::NR || a.cs == 1 && n <= 4 * S::NR);
+        let a = self.a.in_place().filter(|a| a.rs == 1 && n <= 4 * S::NR || a.cs == 1 && n <= 4 * S::NR);
         let blocks = Parts::new(m, (S::A_BLOCK / (kmax * size_of::<S::T>())).max(S::MR));
-        let a_buf = Scratch::take(Slot::A, if a.is_some() { 0 } else { kmax * m.div_ceil(blocks.count) });
+        let a_buf =
+            Scratch::take(Slot::A, if a.is_some() { 0 } else { kmax * m.div_ceil(blocks.count) + m * S::LANES });
         let ahead = b.is_none() && blocks.count > 1;
         let b_buf = Scratch::take(Slot::B, kmax * if ahead { NC.min(n).next_multiple_of(S::NR) } else { S::NR });
         let at = Places { a, b, ahead, a_buf: a_buf.ptr(), b_buf: b_buf.ptr() };
@@ -149,8 +150,12 @@ impl<A, B, C, E> Product<A, B, C, E> {
                 // SAFETY: the caller's; the buffers have room for the blocks.
                 unsafe {
                     if ahead {
-                        for j in cols.clone().step_by(S::NR) {
-                            self.b.pack::<S>(k0, kc, j, S::NR.min(cols.end - j), at.b_buf.add((j - left) * kc));
+                        let grain = if self.b.in_place().is_some_and(|b| b.cs == 1) { 32 } else { kc.max(1) };
+                        for u in (0..kc).step_by(grain) {
+                            for j in cols.clone().step_by(S::NR) {
+                                let dst = at.b_buf.add((j - left) * kc + u * S::NR);
+                                self.b.pack::<S>(k0 + u, grain.min(kc - u), j, S::NR.min(cols.end - j), dst);
+                            }
                         }
                     }
                     for i in 0..blocks.count {
@@ -182,9 +187,13 @@ impl<A, B, C, E> Product<A, B, C, E> {
         // SAFETY: the caller's; panels are within the buffers, tiles within C.
         unsafe {
             if at.a.is_none() {
-                for r in 0..panels.count {
-                    let (i, mr) = panels.at(r);
-                    self.a.pack::<S>(rows.start + i, mr, k0, kc, at.a_buf.add(i * kc));
+                let grain = if self.a.in_place().is_some_and(|a| a.rs == 1) { 32 } else { kc.max(1) };
+                for u in (0..kc).step_by(grain) {
+                    for r in 0..panels.count {
+                        let (i, mr) = panels.at(r);
+                        let dst = at.a_buf.add(i * kc + r * S::LANES + u * mr);
+                        self.a.pack::<S>(rows.start + i, mr, k0 + u, grain.min(kc - u), dst);
+                    }
                 }
             }
             for col in cols.clone().step_by(S::NR) {
@@ -195,7 +204,7 @@ impl<A, B, C, E> Product<A, B, C, E> {
                     let row = rows.start + i;
                     let a = match at.a {
                         Some(a) => Mat { p: a.at(row, k0), ..a },
-                        None => Mat::new(at.a_buf.add(i * kc).cast_const(), 1, m as isize),
+                        None => Mat::new(at.a_buf.add(i * kc + r * S::LANES).cast_const(), 1, m as isize),
                     };
                     let c = to.c.wrapping_offset(row as isize * ldc).wrapping_add(col);
                     S::tile(&Tile { m, k: kc, a, b, b_stride, c, ldc, lanes, row, col, partial, last, add }, self.e);

@@ -17,7 +17,11 @@ const IY: usize = 2048;
 ///
 /// # Safety
 /// As for `Product::rectangle`.
-pub(super) unsafe fn rectangle<S: Simd, A, B, C, E>(p: &Product<A, B, C, E>, rows: Range<usize>, cols: Range<usize>) -> bool
+pub(super) unsafe fn rectangle<S: Simd, A, B, C, E>(
+    p: &Product<A, B, C, E>,
+    rows: Range<usize>,
+    cols: Range<usize>,
+) -> bool
 where
     A: PackA<S::T>,
     B: PackB<S::T>,

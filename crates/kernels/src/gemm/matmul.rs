@@ -139,11 +139,7 @@ impl Plan {
 
     fn real<T: Real>(&self, threads: usize, alpha: T, plain: bool) {
         let operands = |a, b, c| (self.a.mat::<T>(a), self.b.mat::<T>(b), self.c.mat_mut::<T>(c));
-        if plain {
-            self.run(threads, Identity, operands)
-        } else {
-            self.run(threads, Scale(alpha), operands)
-        }
+        if plain { self.run(threads, Identity, operands) } else { self.run(threads, Scale(alpha), operands) }
     }
 
     fn half<H: Half>(&self, threads: usize, alpha: f32) {

@@ -22,7 +22,7 @@ pub trait PackA<T: Real>: Sync {
 /// As for [`PackA`].
 #[allow(clippy::missing_safety_doc)]
 pub trait PackB<T: Real>: Sync {
-    /// Fills `dst[kc][S::NR]` with `B[k0..k0 + kc][j0..j0 + n]`, `n` at most `S::NR`, and zeros beyond.
+    /// Fills `dst[kc][S::NR]` with `B[k0..k0 + kc][j0..j0 + n]`, `n` at most `S::NR`, and any numbers beyond.
     unsafe fn pack<S: Simd<T = T>>(&self, k0: usize, kc: usize, j0: usize, n: usize, dst: *mut T);
     /// The matrix, when the tile may read it where it lies (which it does only if its rows are contiguous).
     fn in_place(&self) -> Option<Mat<T>> {
@@ -82,7 +82,7 @@ impl<T: Real> PackB<T> for Mat<T> {
     }
 }
 
-/// `dst[u][i] = src[i][u]` for `rows` lines `i` and `cols` steps `u`, zeros from `rows` to `width`.
+/// `dst[u][i] = src[i][u]` for `rows` lines `i` and `cols` steps `u`, any numbers from `rows` to `width`.
 struct Panel<S: Simd> {
     src: Mat<S::T>,
     rows: usize,
@@ -123,11 +123,13 @@ impl<S: Simd> Panel<S> {
                 }
             } else if rs == 1 && rows == S::LANES {
                 for u in 0..self.cols {
-                    S::store(dst.add(u * self.ds), S::load(src.offset(u as isize * cs)));
+                    let p = src.offset(u as isize * cs);
+                    S::store(dst.add(u * self.ds), S::load(p));
                 }
             } else if rs == 1 {
                 for u in 0..self.cols {
-                    S::store(dst.add(u * self.ds), S::load_part(src.offset(u as isize * cs), rows));
+                    let p = src.offset(u as isize * cs);
+                    S::store(dst.add(u * self.ds), S::load_part(p, rows));
                 }
             } else if cs == 1 {
                 for u in (0..self.cols).step_by(S::LANES) {

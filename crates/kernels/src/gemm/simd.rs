@@ -100,7 +100,7 @@ pub trait Simd: Copy + Send + Sync + 'static {
     /// Asks for the cache line of `p`; any address will do.
     unsafe fn prefetch(p: *const Self::T);
     /// `dst[u * ds + i] = src[i * rs + u]` for `u < cols` (at most `LANES`) and `i < rows` (at most `LANES`); whole
-    /// vectors are written, with zeros behind the last row.
+    /// vectors are written, with any numbers behind the last row.
     unsafe fn transpose(src: *const Self::T, rs: isize, rows: usize, cols: usize, dst: *mut Self::T, ds: usize);
 }
 

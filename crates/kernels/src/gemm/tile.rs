@@ -89,10 +89,12 @@ macro_rules! unrolled {
         unrolled!($m, $i, $do, 0 1 2 3 4 5 6 7 8 9 10 11 12 13)
     };
     ($m:ident, $i:ident, $do:block, $($n:literal)*) => {
-        $(if $n < $m {
-            let $i = $n;
-            $do
-        })*
+        {
+            $(if $n < $m {
+                let $i = $n;
+                $do
+            })*
+        }
     };
 }
 
@@ -149,57 +151,47 @@ unsafe fn multiply<S: Simd, const M: usize, const NV: usize, W: Walk<S::T>>(
     }
 }
 
-/// One vector of C on its way out.
-#[inline(always)]
-unsafe fn settle<S: Simd, E: Epilogue<S::T>>(
-    t: &Tile<S::T>,
+/// How the rows of a tile leave: `FULL` says that every lane is real, `OLD` that C's contents come first (partial sums, or
+/// what a linear epilogue adds to).
+struct Leave<'a, S: Simd, E, const FULL: bool, const OLD: bool> {
+    t: &'a Tile<S::T>,
     e: E,
-    mut x: S::V,
-    (i, j, lanes): (usize, usize, usize),
-    old: impl Fn() -> S::V,
-) -> S::V {
-    // SAFETY: the place lies in C.
-    unsafe {
-        if E::LINEAR {
-            x = e.apply::<S>(x, t.row + i, t.col + j, lanes);
-            if t.partial || t.add {
-                x = S::add(x, old());
-            }
-            return x;
-        }
-        if t.partial {
-            x = S::add(x, old());
-        }
-        if t.last {
-            x = e.apply::<S>(x, t.row + i, t.col + j, lanes);
-            if t.add {
-                x = S::add(x, old());
-            }
-        }
-        x
-    }
 }
 
-/// One row of C on its way out.
-#[inline(always)]
-unsafe fn finish<S: Simd, const NV: usize, E: Epilogue<S::T>>(row: &[S::V; NV], i: usize, t: &Tile<S::T>, e: E) {
-    // SAFETY: C has this row of `lanes` columns, and nobody else writes it.
-    unsafe {
-        let c = t.c.offset(i as isize * t.ldc);
-        if t.lanes == NV * S::LANES {
-            for v in 0..NV {
-                let p = c.add(v * S::LANES);
-                S::store(p, settle::<S, E>(t, e, row[v], (i, v * S::LANES, S::LANES), || S::load(p)));
-            }
-            return;
-        }
+impl<S: Simd, E: Epilogue<S::T>, const FULL: bool, const OLD: bool> Leave<'_, S, E, FULL, OLD> {
+    /// One row.
+    #[inline(always)]
+    unsafe fn row<const NV: usize>(&self, row: [S::V; NV], i: usize) {
+        let c = self.t.c.wrapping_offset(i as isize * self.t.ldc);
         for v in 0..NV {
-            let lanes = t.lanes.saturating_sub(v * S::LANES).min(S::LANES);
+            let at = v * S::LANES;
+            let lanes = if FULL { S::LANES } else { self.t.lanes.saturating_sub(at).min(S::LANES) };
             if lanes > 0 {
-                let p = c.add(v * S::LANES);
-                let y = settle::<S, E>(t, e, row[v], (i, v * S::LANES, lanes), || S::load_part(p, lanes));
-                S::store_part(p, lanes, y);
+                // SAFETY: C has this row and these columns, and nobody else writes them.
+                unsafe { self.vector(row[v], c.add(at), (i, at, lanes)) };
             }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn vector(&self, mut x: S::V, p: *mut S::T, (i, j, lanes): (usize, usize, usize)) {
+        let (row, col) = (self.t.row + i, self.t.col + j);
+        // SAFETY: the place lies in C.
+        unsafe {
+            let old = || if FULL { S::load(p) } else { S::load_part(p, lanes) };
+            if E::LINEAR {
+                x = self.e.apply::<S>(x, row, col, lanes);
+            }
+            if OLD {
+                x = S::add(x, old());
+            }
+            if !E::LINEAR && self.t.last {
+                x = self.e.apply::<S>(x, row, col, lanes);
+                if self.t.add {
+                    x = S::add(x, old());
+                }
+            }
+            if FULL { S::store(p, x) } else { S::store_part(p, lanes, x) }
         }
     }
 }
@@ -216,11 +208,23 @@ impl<S: Simd, E: Epilogue<S::T>, W: Walk<S::T>, const M: usize, const NV: usize>
 
     #[inline(always)]
     unsafe fn run(self) {
-        let Run { t, a, e, .. } = self;
+        let Run { a, e, .. } = self;
+        // A copy: the compiler need not fear that a store to C changes it.
+        let t = &{ *self.t };
+        macro_rules! leave {
+            ($acc:ident, $full:literal, $old:literal) => {
+                unrolled!(M, i, { Leave::<S, E, $full, $old> { t, e }.row($acc[i], i) })
+            };
+        }
         // SAFETY: the operands are as the tile says.
         unsafe {
             let acc = multiply::<S, M, NV, W>(t.k, a, t.b, t.b_stride, t.c, t.ldc);
-            unrolled!(M, i, { finish::<S, NV, E>(&acc[i], i, t, e) });
+            match (t.lanes == NV * S::LANES, t.partial || E::LINEAR && t.add) {
+                (true, false) => leave!(acc, true, false),
+                (true, true) => leave!(acc, true, true),
+                (false, false) => leave!(acc, false, false),
+                (false, true) => leave!(acc, false, true),
+            }
         }
     }
 }

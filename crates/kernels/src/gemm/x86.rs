@@ -13,15 +13,6 @@ pub struct Avx512<T>(PhantomData<T>);
 /// Ones, then zeros: a window of it is the mask of the first lanes.
 static MASK32: [i32; 16] = [-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0];
 static MASK64: [i64; 8] = [-1, -1, -1, -1, 0, 0, 0, 0];
-/// Stands in for a row that a matrix does not have.
-static ZEROS: [u64; 8] = [0; 8];
-
-/// Row pointers of a square block; rows that do not exist read zeros.
-#[inline(always)]
-fn row_pointers<T, const N: usize>(src: *const T, rs: isize, rows: usize) -> [*const T; N] {
-    std::array::from_fn(|i| if i < rows { src.wrapping_offset(i as isize * rs) } else { ZEROS.as_ptr().cast() })
-}
-
 /// The methods of `Simd` that are one instruction each. `$suffix` names the element type in intrinsics.
 macro_rules! instructions {
     ($t:ident, $v:ident, $features:literal, $set1:ident, $load:ident, $store:ident, $add:ident, $mul:ident, $max:ident,
@@ -75,20 +66,22 @@ macro_rules! instructions {
         #[inline(always)]
         unsafe fn transpose(src: *const $t, rs: isize, rows: usize, cols: usize, dst: *mut $t, ds: usize) {
             const N: usize = size_of::<$v>() / size_of::<$t>();
+            let row = |i: usize| src.wrapping_offset(i as isize * rs);
             // SAFETY: the rows have `cols` elements; short ones are copied to where a whole vector can be read.
             unsafe {
                 if cols == N {
-                    let t = Self::columns(row_pointers(src, rs, rows));
+                    // Rows that do not exist repeat the last one: what is behind it counts for nothing.
+                    let t = if rows == N { Self::columns(row) } else { Self::columns(|i| row(i.min(rows - 1))) };
                     for (u, &x) in t.iter().enumerate() {
                         $store(dst.add(u * ds), x);
                     }
                     return;
                 }
                 let mut copy = [[0.0; N]; N];
-                for (i, row) in copy.iter_mut().enumerate().take(rows) {
-                    Self::store(row.as_mut_ptr(), Self::load_part(src.offset(i as isize * rs), cols));
+                for (i, to) in copy.iter_mut().enumerate().take(rows) {
+                    Self::store(to.as_mut_ptr(), Self::load_part(row(i), cols));
                 }
-                let t = Self::columns(row_pointers(copy.as_ptr().cast(), N as isize, N));
+                let t = Self::columns(|i| copy[i].as_ptr());
                 for (u, &x) in t.iter().enumerate().take(cols) {
                     $store(dst.add(u * ds), x);
                 }
@@ -127,7 +120,7 @@ macro_rules! masked {
 
 const AVX2_KC: usize = 320; // B panel 20 KB, A panel 7.5 KB: both in a 32 KB cache
 const AVX2_A_BLOCK: usize = 216 << 10; // of a 512 KB cache
-const AVX512_KC: usize = 512; // B panel 32 KB, A panel 14 KB: both in a 48 KB cache
+const AVX512_KC: usize = 320; // B panel 40 KB of a 48 KB cache
 const AVX512_A_BLOCK: usize = 512 << 10; // of a 2 MB cache
 
 impl Simd for Avx2<f32> {
@@ -140,8 +133,16 @@ impl Simd for Avx2<f32> {
     const A_BLOCK: usize = AVX2_A_BLOCK;
 
     instructions!(
-        f32, __m256, "avx2,fma,f16c", _mm256_set1_ps, _mm256_loadu_ps, _mm256_storeu_ps, _mm256_add_ps, _mm256_mul_ps,
-        _mm256_max_ps, _mm256_fmadd_ps
+        f32,
+        __m256,
+        "avx2,fma,f16c",
+        _mm256_set1_ps,
+        _mm256_loadu_ps,
+        _mm256_storeu_ps,
+        _mm256_add_ps,
+        _mm256_mul_ps,
+        _mm256_max_ps,
+        _mm256_fmadd_ps
     );
     masked!(table f32, __m256, MASK32, _mm256_maskload_ps, _mm256_maskstore_ps);
     unsafe fn tile<E: Epilogue<f32>>(tile: &Tile<f32>, e: E) {
@@ -162,14 +163,14 @@ impl Avx2<f32> {
     /// The columns of a block given by its rows. Halves of rows are brought to their lanes by loads, which leaves two
     /// shuffles a vector.
     #[inline(always)]
-    unsafe fn columns(r: [*const f32; 8]) -> [__m256; 8] {
+    unsafe fn columns(r: impl Fn(usize) -> *const f32) -> [__m256; 8] {
         // SAFETY: eight elements are readable at each pointer.
         unsafe {
             let mut t = [_mm256_setzero_ps(); 8];
             for q in 0..2 {
                 let part: [__m256; 4] = std::array::from_fn(|i| {
-                    let x = _mm256_castps128_ps256(_mm_loadu_ps(r[i].add(4 * q)));
-                    _mm256_insertf128_ps::<1>(x, _mm_loadu_ps(r[i + 4].add(4 * q)))
+                    let x = _mm256_castps128_ps256(_mm_loadu_ps(r(i).add(4 * q)));
+                    _mm256_insertf128_ps::<1>(x, _mm_loadu_ps(r(i + 4).add(4 * q)))
                 });
                 let [a, b, c, d] = part;
                 let (ab, cd) = (_mm256_unpacklo_ps(a, b), _mm256_unpacklo_ps(c, d));
@@ -194,8 +195,16 @@ impl Simd for Avx2<f64> {
     const A_BLOCK: usize = AVX2_A_BLOCK;
 
     instructions!(
-        f64, __m256d, "avx2,fma,f16c", _mm256_set1_pd, _mm256_loadu_pd, _mm256_storeu_pd, _mm256_add_pd, _mm256_mul_pd,
-        _mm256_max_pd, _mm256_fmadd_pd
+        f64,
+        __m256d,
+        "avx2,fma,f16c",
+        _mm256_set1_pd,
+        _mm256_loadu_pd,
+        _mm256_storeu_pd,
+        _mm256_add_pd,
+        _mm256_mul_pd,
+        _mm256_max_pd,
+        _mm256_fmadd_pd
     );
     masked!(table f64, __m256d, MASK64, _mm256_maskload_pd, _mm256_maskstore_pd);
     unsafe fn tile<E: Epilogue<f64>>(tile: &Tile<f64>, e: E) {
@@ -214,14 +223,14 @@ impl Simd for Avx2<f64> {
 impl Avx2<f64> {
     /// As for `f32`, with two elements to a lane.
     #[inline(always)]
-    unsafe fn columns(r: [*const f64; 4]) -> [__m256d; 4] {
+    unsafe fn columns(r: impl Fn(usize) -> *const f64) -> [__m256d; 4] {
         // SAFETY: four elements are readable at each pointer.
         unsafe {
             let mut t = [_mm256_setzero_pd(); 4];
             for q in 0..2 {
                 let [a, b]: [__m256d; 2] = std::array::from_fn(|i| {
-                    let x = _mm256_castpd128_pd256(_mm_loadu_pd(r[i].add(2 * q)));
-                    _mm256_insertf128_pd::<1>(x, _mm_loadu_pd(r[i + 2].add(2 * q)))
+                    let x = _mm256_castpd128_pd256(_mm_loadu_pd(r(i).add(2 * q)));
+                    _mm256_insertf128_pd::<1>(x, _mm_loadu_pd(r(i + 2).add(2 * q)))
                 });
                 t[2 * q] = _mm256_unpacklo_pd(a, b);
                 t[2 * q + 1] = _mm256_unpackhi_pd(a, b);
@@ -241,8 +250,16 @@ impl Simd for Avx512<f32> {
     const A_BLOCK: usize = AVX512_A_BLOCK;
 
     instructions!(
-        f32, __m512, "avx512f,avx512vl,avx512bw,avx512dq,avx2,fma,f16c", _mm512_set1_ps, _mm512_loadu_ps,
-        _mm512_storeu_ps, _mm512_add_ps, _mm512_mul_ps, _mm512_max_ps, _mm512_fmadd_ps
+        f32,
+        __m512,
+        "avx512f,avx512vl,avx512bw,avx512dq,avx2,fma,f16c",
+        _mm512_set1_ps,
+        _mm512_loadu_ps,
+        _mm512_storeu_ps,
+        _mm512_add_ps,
+        _mm512_mul_ps,
+        _mm512_max_ps,
+        _mm512_fmadd_ps
     );
     masked!(bits f32, __m512, __mmask16, _mm512_maskz_loadu_ps, _mm512_mask_storeu_ps);
     unsafe fn tile<E: Epilogue<f32>>(tile: &Tile<f32>, e: E) {
@@ -259,33 +276,44 @@ impl Simd for Avx512<f32> {
 }
 
 impl Avx512<f32> {
-    /// As for AVX2, with four quarters of a row.
+    /// As for AVX2. Half rows `i` and `i + 4` (or `i + 8` and `i + 12`) share a vector, so that the last shuffle finds its
+    /// lanes in order.
     #[inline(always)]
-    unsafe fn columns(r: [*const f32; 16]) -> [__m512; 16] {
+    unsafe fn columns(r: impl Fn(usize) -> *const f32) -> [__m512; 16] {
         // SAFETY: sixteen elements are readable at each pointer.
         unsafe {
             let mut t = [_mm512_setzero_ps(); 16];
-            let mut part = [[t[0]; 4]; 4];
-            for i in 0..4 {
-                let [p0, p1, p2, p3] = [r[i], r[i + 4], r[i + 8], r[i + 12]];
-                for q in 0..4 {
-                    let x = _mm512_castps128_ps512(_mm_loadu_ps(p0.add(4 * q)));
-                    let x = _mm512_insertf32x4::<1>(x, _mm_loadu_ps(p1.add(4 * q)));
-                    let x = _mm512_insertf32x4::<2>(x, _mm_loadu_ps(p2.add(4 * q)));
-                    part[q][i] = _mm512_insertf32x4::<3>(x, _mm_loadu_ps(p3.add(4 * q)));
+            for half in 0..2 {
+                let pair = |i: usize| {
+                    let lo = _mm512_castps256_ps512(_mm256_loadu_ps(r(i).add(8 * half)));
+                    let hi = _mm256_castps_pd(_mm256_loadu_ps(r(i + 4).add(8 * half)));
+                    _mm512_castpd_ps(_mm512_insertf64x4::<1>(_mm512_castps_pd(lo), hi))
+                };
+                let x = transpose4([pair(0), pair(1), pair(2), pair(3)]);
+                let y = transpose4([pair(8), pair(9), pair(10), pair(11)]);
+                for c in 0..4 {
+                    t[8 * half + c] = _mm512_shuffle_f32x4::<0x88>(x[c], y[c]);
+                    t[8 * half + c + 4] = _mm512_shuffle_f32x4::<0xDD>(x[c], y[c]);
                 }
-            }
-            for q in 0..4 {
-                let [a, b, c, d] = part[q];
-                let (ab, cd) = (_mm512_unpacklo_ps(a, b), _mm512_unpacklo_ps(c, d));
-                let (ef, gh) = (_mm512_unpackhi_ps(a, b), _mm512_unpackhi_ps(c, d));
-                t[4 * q] = _mm512_shuffle_ps::<0x44>(ab, cd);
-                t[4 * q + 1] = _mm512_shuffle_ps::<0xEE>(ab, cd);
-                t[4 * q + 2] = _mm512_shuffle_ps::<0x44>(ef, gh);
-                t[4 * q + 3] = _mm512_shuffle_ps::<0xEE>(ef, gh);
             }
             t
         }
+    }
+}
+
+/// The transpose of each lane of four vectors.
+#[inline(always)]
+unsafe fn transpose4([a, b, c, d]: [__m512; 4]) -> [__m512; 4] {
+    // SAFETY: the processor has the instructions.
+    unsafe {
+        let (ab, cd) = (_mm512_unpacklo_ps(a, b), _mm512_unpacklo_ps(c, d));
+        let (ef, gh) = (_mm512_unpackhi_ps(a, b), _mm512_unpackhi_ps(c, d));
+        [
+            _mm512_shuffle_ps::<0x44>(ab, cd),
+            _mm512_shuffle_ps::<0xEE>(ab, cd),
+            _mm512_shuffle_ps::<0x44>(ef, gh),
+            _mm512_shuffle_ps::<0xEE>(ef, gh),
+        ]
     }
 }
 
@@ -299,8 +327,16 @@ impl Simd for Avx512<f64> {
     const A_BLOCK: usize = AVX512_A_BLOCK;
 
     instructions!(
-        f64, __m512d, "avx512f,avx512vl,avx512bw,avx512dq,avx2,fma,f16c", _mm512_set1_pd, _mm512_loadu_pd,
-        _mm512_storeu_pd, _mm512_add_pd, _mm512_mul_pd, _mm512_max_pd, _mm512_fmadd_pd
+        f64,
+        __m512d,
+        "avx512f,avx512vl,avx512bw,avx512dq,avx2,fma,f16c",
+        _mm512_set1_pd,
+        _mm512_loadu_pd,
+        _mm512_storeu_pd,
+        _mm512_add_pd,
+        _mm512_mul_pd,
+        _mm512_max_pd,
+        _mm512_fmadd_pd
     );
     masked!(bits f64, __m512d, __mmask8, _mm512_maskz_loadu_pd, _mm512_mask_storeu_pd);
     unsafe fn tile<E: Epilogue<f64>>(tile: &Tile<f64>, e: E) {
@@ -316,16 +352,16 @@ impl Simd for Avx512<f64> {
 impl Avx512<f64> {
     /// As for `f32`, with two elements to a lane.
     #[inline(always)]
-    unsafe fn columns(r: [*const f64; 8]) -> [__m512d; 8] {
+    unsafe fn columns(r: impl Fn(usize) -> *const f64) -> [__m512d; 8] {
         // SAFETY: eight elements are readable at each pointer.
         unsafe {
             let mut t = [_mm512_setzero_pd(); 8];
             for q in 0..4 {
                 let [a, b]: [__m512d; 2] = std::array::from_fn(|i| {
-                    let x = _mm512_castpd128_pd512(_mm_loadu_pd(r[i].add(2 * q)));
-                    let x = _mm512_insertf64x2::<1>(x, _mm_loadu_pd(r[i + 2].add(2 * q)));
-                    let x = _mm512_insertf64x2::<2>(x, _mm_loadu_pd(r[i + 4].add(2 * q)));
-                    _mm512_insertf64x2::<3>(x, _mm_loadu_pd(r[i + 6].add(2 * q)))
+                    let x = _mm512_castpd128_pd512(_mm_loadu_pd(r(i).add(2 * q)));
+                    let x = _mm512_insertf64x2::<1>(x, _mm_loadu_pd(r(i + 2).add(2 * q)));
+                    let x = _mm512_insertf64x2::<2>(x, _mm_loadu_pd(r(i + 4).add(2 * q)));
+                    _mm512_insertf64x2::<3>(x, _mm_loadu_pd(r(i + 6).add(2 * q)))
                 });
                 t[2 * q] = _mm512_unpacklo_pd(a, b);
                 t[2 * q + 1] = _mm512_unpackhi_pd(a, b);

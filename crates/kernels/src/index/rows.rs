@@ -32,7 +32,15 @@ unsafe fn copy<T: Copy>(dst: *mut u8, to: isize, src: *const u8, from: isize, n:
 /// As for [`Move`].
 unsafe fn add<T: Elem, A: Elem>(dst: *mut u8, to: isize, src: *const u8, from: isize, n: usize) {
     let (dst, src) = (dst.cast::<A>(), src.cast::<T>());
-    let same = |v: T| if A::DTYPE == DType::F32 { A::from_f32(v.to_f32()) } else if A::DTYPE == DType::F64 { A::from_f64(v.to_f64()) } else { A::from_i64(v.to_i64()) };
+    let same = |v: T| {
+        if A::DTYPE == DType::F32 {
+            A::from_f32(v.to_f32())
+        } else if A::DTYPE == DType::F64 {
+            A::from_f64(v.to_f64())
+        } else {
+            A::from_i64(v.to_i64())
+        }
+    };
     // SAFETY: the caller's promise.
     unsafe {
         if to == 1 && from == 1 {
@@ -42,6 +50,21 @@ unsafe fn add<T: Elem, A: Elem>(dst: *mut u8, to: isize, src: *const u8, from: i
         for i in 0..n as isize {
             let d = dst.offset(i * to);
             *d = add_elements(*d, same(*src.offset(i * from)));
+        }
+    }
+}
+
+/// Moves single elements: number `numbers[j]` of `src` to place `j` of `dst`, both with their strides.
+///
+/// # Safety
+/// As for [`Move`].
+unsafe fn pluck<T: Elem>(dst: *mut u8, to: isize, src: *const u8, from: isize, numbers: &[usize], mode: Mode) {
+    let (dst, src) = (dst.cast::<T>(), src.cast::<T>());
+    for (j, n) in numbers.iter().enumerate() {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let (d, v) = (dst.offset(j as isize * to), *src.offset(*n as isize * from));
+            *d = if mode == Mode::Write { v } else { add_elements(*d, v) };
         }
     }
 }
@@ -113,6 +136,16 @@ impl Rows {
         }
     }
 
+    /// The strides of the numbered and the listed dimensions, if each is walked as one.
+    fn strides_of_elements(&self) -> Option<[isize; 2]> {
+        let one = |w: &Walk<1>| match w.shape.len() {
+            0 => Some(0),
+            1 => Some(w.strides[0][0]),
+            _ => None,
+        };
+        Some([one(&self.numbered)?, one(&self.listed)?])
+    }
+
     /// Where row number `row` begins in the array.
     #[inline]
     fn place(&self, row: usize) -> isize {
@@ -136,7 +169,9 @@ impl Rows {
     }
 
     /// Row `numbers[j]` of the array to place `j` of the list. The numbers are below the number of rows.
-    pub(super) fn gather(&self, numbers: &[usize], mover: Move, threads: usize) {
+    pub(super) fn gather(&self, numbers: &[usize], dtype: DType, mode: Mode, threads: usize) {
+        let mover = into_output(dtype, mode);
+        let single = (self.row == 1 && self.after.shape.is_empty()).then(|| self.strides_of_elements()).flatten();
         let bytes = self.row * self.after.size() * self.sizes[0] as usize;
         let each = (CHUNK / bytes.max(1)).max(1);
         let groups = self.before.size();
@@ -144,6 +179,16 @@ impl Rows {
         pool::run(groups * tasks, threads, |task| {
             let [whole, list] = self.before.offset(task / tasks);
             let from = task % tasks * each;
+            if let Some([step, place]) = single {
+                let numbers = &numbers[from..self.count.min(from + each)];
+                let (w, l) = (
+                    self.whole.at(whole * self.sizes[0]),
+                    self.list.at((list + from as isize * place) * self.sizes[1]),
+                );
+                // SAFETY: both come from the views' own dimensions and checked numbers; each place of the list is written
+                // by one task.
+                return by_dtype!(dtype, T => unsafe { pluck::<T>(l, place, w, step, numbers, mode) });
+            }
             let mut j = from;
             self.listed.for_each(from, self.count.min(from + each), |[at]| {
                 self.runs(whole + self.place(numbers[j]), list + at, |w, l| {

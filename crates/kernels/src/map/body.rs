@@ -9,15 +9,20 @@ use gluonish_base::DType;
 pub(crate) struct Load {
     pub(crate) input: u16,
     pub(crate) class: Class,
-    /// The last step that reads it.
+    /// The last step that reads it, or `PASSED_ON`.
     pub(crate) last_read: u16,
 }
+/// The load is itself an output: it is read once more after all steps, when other outputs may have been written over it.
+pub(crate) const PASSED_ON: u16 = u16::MAX;
 
 #[derive(Clone, Copy)]
 pub(crate) enum Work {
     Loop(Loops),
     /// Lanes of a class as elements of a type, widened again to lanes of that type's class.
-    Cast { from: Class, via: DType },
+    Cast {
+        from: Class,
+        via: DType,
+    },
 }
 
 #[derive(Clone, Copy)]

@@ -1,9 +1,10 @@
 //! From a builder's nodes to steps with slots: what no output needs is dropped, slots are shared by values that do not
 //! live at the same time.
-use super::body::{Load, OutSpec, Step, Work};
+use super::body::{Load, OutSpec, PASSED_ON, Step, Work};
 use super::program::{Held, Node, Program, Value};
 use super::{Class, MAX_INPUTS};
 use gluonish_base::{Cause, DType, Result};
+use std::sync::OnceLock;
 
 /// Steps a program may have; places are numbered with 16 bits.
 const MAX_STEPS: usize = 4096;
@@ -45,7 +46,9 @@ pub(super) fn compile(nodes: Vec<(Node, Held)>, inputs: Vec<DType>, results: Vec
                 Some(l) => Step { work: Work::Loop(*l), args: [0; MAX_INPUTS], arity: map.arity, dst: 0 },
                 None => return Err(Cause::DType(format!("this operation is not defined for {}", class.dtype())).into()),
             },
-            Node::Cast { from, via, .. } => Step { work: Work::Cast { from, via }, args: [0; MAX_INPUTS], arity: 1, dst: 0 },
+            Node::Cast { from, via, .. } => {
+                Step { work: Work::Cast { from, via }, args: [0; MAX_INPUTS], arity: 1, dst: 0 }
+            }
             _ => continue,
         };
         for (to, a) in step.args.iter_mut().zip(args) {
@@ -77,11 +80,11 @@ pub(super) fn compile(nodes: Vec<(Node, Held)>, inputs: Vec<DType>, results: Vec
         .collect();
     for o in &outs {
         if let Some(l) = loads.get_mut(o.place as usize) {
-            l.last_read = u16::MAX; // read again when it is stored
+            l.last_read = PASSED_ON;
         }
     }
     let slots = slots.count;
-    Ok(Program { nodes, results, inputs, loads, consts, steps, outs, slots })
+    Ok(Program { nodes, results, inputs, loads, consts, steps, outs, slots, encoded: OnceLock::new() })
 }
 
 /// Operands of a node.
@@ -94,7 +97,7 @@ pub(super) fn operands(n: &Node) -> &[Value] {
 }
 
 /// For each node the last one that reads it (itself, for an output nobody reads); none if no output depends on it.
-fn last_uses(nodes: &[(Node, Held)], results: &[(Value, DType)]) -> Vec<Option<usize>> {
+pub(super) fn last_uses(nodes: &[(Node, Held)], results: &[(Value, DType)]) -> Vec<Option<usize>> {
     let mut last = vec![None; nodes.len()];
     for (v, _) in results {
         last[v.index()] = Some(v.index());

@@ -21,6 +21,8 @@ pub(crate) struct Space {
     /// Extent of a tile in each dimension; at the far edge it may be less.
     pub(crate) tile: [usize; MAX_DIMS],
     pub(crate) operands: Operands,
+    /// Whether all outputs are.
+    all_contiguous: bool,
 }
 
 /// One tile: where it starts, and how far it extends.
@@ -34,13 +36,20 @@ pub(crate) struct Part {
 impl Space {
     /// The space of outputs `outs` (all of one shape) and the inputs that are broadcast to it, in that order.
     pub(crate) fn new<'v>(outs: impl Iterator<Item = View<'v>>, ins: &[View<'_>]) -> Result<Space> {
-        let mut space = Space { ndim: 0, dims: [0; MAX_DIMS], tile: [0; MAX_DIMS], operands: Operands::new() };
+        let mut space = Space {
+            ndim: 0,
+            dims: [0; MAX_DIMS],
+            tile: [0; MAX_DIMS],
+            operands: Operands::new(),
+            all_contiguous: true,
+        };
         let mut shape = None;
         for o in outs {
             let first = *shape.get_or_insert(o.shape);
             if first != o.shape {
                 return Err(Cause::Shape(format!("outputs of one operation differ: {first} and {}", o.shape)).into());
             }
+            space.all_contiguous &= o.contiguous;
             space.push(&o, o.strides);
         }
         let Some(shape) = shape else {
@@ -52,12 +61,29 @@ impl Space {
             }
             space.push(x, &x.shape.broadcast_strides(x.strides, shape));
         }
+        if space.is_line(shape.size(), ins) {
+            return Ok(space);
+        }
         space.ndim = shape.len();
         for (d, &n) in space.dims.iter_mut().zip(shape.iter()) {
             *d = n as usize;
         }
         space.simplify();
         Ok(space)
+    }
+
+    /// The common case: every operand is contiguous and as large as the outputs, or a single element. Then the space is one
+    /// dimension, and nothing needs sorting.
+    fn is_line(&mut self, size: usize, ins: &[View<'_>]) -> bool {
+        let outs = self.operands.len() - ins.len();
+        let line = self.all_contiguous && ins.iter().all(|x| x.size == 1 || x.contiguous && x.size == size);
+        if line {
+            (self.ndim, self.dims[0]) = (1, size);
+            for (k, o) in self.operands.iter_mut().enumerate() {
+                o.strides[0] = (k < outs || ins[k - outs].size != 1) as isize;
+            }
+        }
+        line
     }
 
     fn push(&mut self, v: &View<'_>, strides: &[isize]) {

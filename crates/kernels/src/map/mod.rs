@@ -12,6 +12,12 @@ mod body;
 mod class;
 mod compile;
 mod cuda;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod encoded;
+#[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
+#[path = "not_encoded.rs"]
+mod encoded;
+mod fuse;
 pub(crate) mod layout;
 mod program;
 mod run;
@@ -39,9 +45,15 @@ pub struct Map {
     pub kind: MapKind,
     pub(crate) arity: u8,
     pub(crate) loops: [Option<Loops>; Class::COUNT],
-    pub(crate) count: fn() -> u32,
+    pub(crate) count: fn(Class) -> u32,
     pub(crate) text: fn(Class, &Text, &[TextValue]) -> Option<TextValue>,
+    #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+    pub(crate) record: Record,
 }
+
+/// Writes down the operations of a formula over float32; none if it has no such instance.
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+pub(crate) type Record = fn(crate::jit::Recorder<'_>, &[crate::jit::Reg]) -> Option<crate::jit::Reg>;
 
 /// What a formula is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -73,15 +85,19 @@ impl Map {
     pub(crate) fn get(&self, class: Class, isa: Isa) -> Option<Loop> {
         self.loops[class as usize].as_ref().map(|l| l[isa as usize])
     }
-    /// Machine operations for one value (one float32 lane): what the formula costs beside loads and stores.
+    /// Operations for one value of float32, in additions of one lane: what the formula costs beside loads and stores.
     pub fn ops(&self) -> u32 {
-        (self.count)()
+        self.ops_in(if self.has(Class::F32) { Class::F32 } else { Class::I32 })
     }
-    /// A rough cost in nanoseconds for one value of `class` in cache, on one thread: a load or store for each operand and
-    /// an eighth of a cycle (AVX2, float32) for each operation at 3 GHz and two operations a cycle.
+    /// The same for a class; float64's functions are calls.
+    pub fn ops_in(&self, class: Class) -> u32 {
+        (self.count)(class)
+    }
+    /// A rough cost in nanoseconds for one value of `class` in cache, on one thread: 0.02 for each operand and each
+    /// operation (eight lanes, two operations a cycle, 3 GHz), twice that for lanes of eight bytes.
     pub fn ns_per_value(&self, class: Class) -> f64 {
         let wide = if class.size() == 8 { 2.0 } else { 1.0 };
-        wide * (0.02 * (self.arity() + 1) as f64 + 0.02 * self.ops() as f64)
+        wide * 0.02 * (self.arity() as u32 + 1 + self.ops_in(class)) as f64
     }
 }
 
@@ -90,19 +106,27 @@ impl Map {
 #[macro_export]
 macro_rules! map {
     (@arity $($x:ident)+) => { 0usize $(+ { let _ = stringify!($x); 1usize })+ };
-    (@make $trait:ident $bound:ident $new:ident $kind:ident |$i:ident, $($x:ident),+| $body:expr) => {{
-        struct F;
-        impl $crate::formula::$trait<{ $crate::map!(@arity $($x)+) }> for F {
+    (@formula $name:ident $trait:ident $bound:ident |$i:ident, $($x:ident),+| $body:expr) => {
+        struct $name;
+        impl $crate::formula::$trait<{ $crate::map!(@arity $($x)+) }> for $name {
             #[inline(always)]
             fn eval<I: $crate::formula::$bound>($i: I, [$($x),+]: [I::V; $crate::map!(@arity $($x)+)]) -> I::V {
                 $body
             }
         }
+    };
+    (@make $trait:ident $bound:ident $new:ident $kind:ident |$i:ident, $($x:ident),+| $body:expr) => {{
+        $crate::map!(@formula F $trait $bound |$i, $($x),+| $body);
         $crate::map::Map::$new::<F, { $crate::map!(@arity $($x)+) }>($crate::map::MapKind::$kind)
     }};
     (num |$i:ident, $($x:ident),+ $(,)?| $body:expr) => {
         $crate::map!(@make NumFormula Num num Num |$i, $($x),+| $body)
     };
+    (float |$i:ident, $($x:ident),+| $body:expr, int |$j:ident, $($y:ident),+| $other:expr) => {{
+        $crate::map!(@formula F FloatFormula Float |$i, $($x),+| $body);
+        $crate::map!(@formula G IntFormula Int |$j, $($y),+| $other);
+        $crate::map::Map::float_or_int::<F, G, { $crate::map!(@arity $($x)+) }>($crate::map::MapKind::Num)
+    }};
     (float |$i:ident, $($x:ident),+ $(,)?| $body:expr) => {
         $crate::map!(@make FloatFormula Float float Float |$i, $($x),+| $body)
     };

@@ -1,7 +1,9 @@
 //! Chains of formulas that run tile by tile: what would be one pass over memory per operation becomes one for all.
 use super::body::{Body, Load, OutSpec, Step};
+use super::encoded::Encoded;
 use super::{Class, MAX_INPUTS, Map};
 use gluonish_base::{Cause, DType, Result, Scalar};
+use std::sync::OnceLock;
 
 /// A value of a program: an input, a constant, or what a step computed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -10,11 +12,25 @@ pub struct Value(u32);
 #[derive(Clone, Copy)]
 pub(crate) enum Node {
     /// An input in lanes of a class; its own class gives its own values, another one converts.
-    Load { input: u16, class: Class },
-    Const { bytes: [u8; 8], class: Class },
-    Step { map: &'static Map, class: Class, args: [Value; MAX_INPUTS] },
+    Load {
+        input: u16,
+        class: Class,
+    },
+    Const {
+        bytes: [u8; 8],
+        class: Class,
+    },
+    Step {
+        map: &'static Map,
+        class: Class,
+        args: [Value; MAX_INPUTS],
+    },
     /// Lanes of `from` as elements of type `via`, as lanes of that type's class.
-    Cast { arg: Value, from: Class, via: DType },
+    Cast {
+        arg: Value,
+        from: Class,
+        via: DType,
+    },
     /// A Python number that has not met a type yet.
     Weak(Scalar),
 }
@@ -135,7 +151,7 @@ impl Builder {
             return Ok(v);
         }
         // A truth value is 0 or 1 in any lanes.
-        if held.dtype == DType::Bool && held.class == class {
+        if held.dtype == DType::Bool && held.class == class && !held.raw {
             return Ok(v);
         }
         if let (Node::Load { input, .. }, true) = (node, to == class.dtype()) {
@@ -149,10 +165,11 @@ impl Builder {
     }
 
     /// The finished program.
-    pub fn build(self) -> Result<Program> {
+    pub fn build(mut self) -> Result<Program> {
         if self.outs.is_empty() {
             return Err(Cause::Argument("a program needs an output".into()).into());
         }
+        super::fuse::fuse(&mut self.nodes, &self.outs);
         super::compile::compile(self.nodes, self.inputs, self.outs)
     }
 }
@@ -173,6 +190,8 @@ pub struct Program {
     pub(crate) steps: Vec<Step>,
     pub(crate) outs: Vec<OutSpec>,
     pub(crate) slots: usize,
+    /// Machine code of the whole, made when it is first worth it.
+    pub(crate) encoded: OnceLock<Option<Encoded>>,
 }
 
 impl Program {
@@ -197,8 +216,12 @@ impl Program {
     }
     /// Machine operations for one value; see [`Map::ops`].
     pub fn ops(&self) -> u32 {
-        let of = |n: &(Node, Held)| if let Node::Step { map, .. } = n.0 { map.ops() } else { 0 };
+        let of = |n: &(Node, Held)| if let Node::Step { map, class, .. } = n.0 { map.ops_in(class) } else { 0 };
         self.nodes.iter().map(of).sum()
+    }
+    /// Whether the program runs as machine code by now.
+    pub fn is_encoded(&self) -> bool {
+        self.encoded.get().is_some_and(Option::is_some)
     }
     pub(crate) fn body(&self) -> Body<'_> {
         Body { loads: &self.loads, consts: &self.consts, steps: &self.steps, outs: &self.outs, slots: self.slots }

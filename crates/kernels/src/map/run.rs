@@ -1,5 +1,6 @@
 //! The executor: walks the tiles of a space and runs a body on each.
-use super::body::{Body, Load, Step, Work};
+use super::body::{Body, Load, PASSED_ON, Step, Work};
+use super::encoded::Encoded;
 use super::layout::{Lie, Part, Space};
 use super::program::Program;
 use super::sweep::REPEAT;
@@ -13,7 +14,7 @@ use smallvec::SmallVec;
 /// Bytes of tiles that a body works on: most of the nearest cache.
 const BUDGET: usize = 24 << 10;
 /// A tile has no more values than this, nor less than a quarter.
-const TILE: usize = 1024;
+pub(super) const TILE: usize = 1024;
 
 /// Runs a program over views: inputs are broadcast to the shape that the outputs share. An output may be the same view as
 /// an input.
@@ -37,11 +38,18 @@ pub fn run(cx: &Cx, program: &Program, ins: &[View<'_>], outs: &[Out<'_>]) -> Re
             return Err(wrong(o.view.dtype, d));
         }
     }
-    execute(cx, program.body(), ins, outs)
+    let size = outs.first().map_or(0, |o| o.view.size);
+    execute(cx, program.body(), program.encoded(size), ins, outs)
 }
 
 /// Runs a body over views.
-pub(super) fn execute(cx: &Cx, body: Body<'_>, ins: &[View<'_>], outs: &[Out<'_>]) -> Result {
+pub(super) fn execute(
+    cx: &Cx,
+    body: Body<'_>,
+    encoded: Option<&Encoded>,
+    ins: &[View<'_>],
+    outs: &[Out<'_>],
+) -> Result {
     let mut space = Space::new(outs.iter().map(|o| o.view), ins)?;
     if space.size() == 0 {
         return Ok(());
@@ -52,7 +60,7 @@ pub(super) fn execute(cx: &Cx, body: Body<'_>, ins: &[View<'_>], outs: &[Out<'_>
     space.cut(limit);
     let (tiles, values) = (space.tiles(), space.tile_values());
     let per = (CHUNK / values).max(1);
-    let job = Job { space, body, ins, outs, stride: (values * lane).next_multiple_of(64) + 64, isa: isa() };
+    let job = Job { space, body, encoded, ins, outs, stride: (values * lane).next_multiple_of(64) + 64, isa: isa() };
     pool::run(tiles.div_ceil(per), cx.threads, |c| {
         let job = &job;
         scratch::with(job.bytes(), |memory| {
@@ -68,7 +76,10 @@ pub(super) fn execute(cx: &Cx, body: Body<'_>, ins: &[View<'_>], outs: &[Out<'_>
 
 /// Bytes of the widest lane in a body.
 fn lane_size(body: &Body<'_>) -> usize {
-    let casts = body.steps.iter().map(|s| if let Work::Cast { from, via } = s.work { from.size().max(Class::of(via).size()) } else { 0 });
+    let casts = body
+        .steps
+        .iter()
+        .map(|s| if let Work::Cast { from, via } = s.work { from.size().max(Class::of(via).size()) } else { 0 });
     let others = body.loads.iter().map(|l| l.class.size()).chain(body.outs.iter().map(|o| o.class.size()));
     casts.chain(others).max().unwrap_or(8)
 }
@@ -76,6 +87,8 @@ fn lane_size(body: &Body<'_>) -> usize {
 struct Job<'a> {
     space: Space,
     body: Body<'a>,
+    /// Stands in for the steps.
+    encoded: Option<&'a Encoded>,
     ins: &'a [View<'a>],
     outs: &'a [Out<'a>],
     /// Bytes from one tile buffer to the next.
@@ -155,8 +168,9 @@ impl<'a> Worker<'a> {
                 self.load(k, &p, same);
             }
             let direct = self.place_outputs(&p);
-            for step in job.body.steps {
-                self.step(step, p.values);
+            match job.encoded {
+                Some(code) => code.run(p.values, &self.places),
+                None => job.body.steps.iter().for_each(|s| self.step(s, p.values)),
             }
             for (k, out) in job.outs.iter().enumerate() {
                 if direct & (1 << k) == 0 {
@@ -172,7 +186,7 @@ impl<'a> Worker<'a> {
     /// As for `tile`.
     unsafe fn load(&mut self, k: usize, p: &Part, same: bool) {
         let job = self.job;
-        let Load { input, class, .. } = job.body.loads[k];
+        let Load { input, class, last_read } = job.body.loads[k];
         let op = &job.space.operands[job.outs.len() + input as usize];
         let at = op.at(job.space.ndim, p);
         if !same {
@@ -190,7 +204,10 @@ impl<'a> Worker<'a> {
                     let bytes = lane(class, at, op.dtype, job.ins[input as usize].scalar);
                     repeat(self.places[k], bytes, class.size());
                 }
-            } else if lie == Lie::Packed && op.dtype == class.dtype() {
+                if job.encoded.is_some() {
+                    self.spread(k, class, p.values, kept);
+                }
+            } else if lie == Lie::Packed && op.dtype == class.dtype() && last_read != PASSED_ON {
                 self.places[k] = at;
             } else {
                 self.places[k] = self.buffer(k);
@@ -203,6 +220,19 @@ impl<'a> Worker<'a> {
         }
     }
 
+    /// Repeats the single value of load `k` over its tile: encoded chains know arrays only.
+    ///
+    /// # Safety
+    /// The place holds a single value; a tile has at least `n` values.
+    unsafe fn spread(&mut self, k: usize, class: Class, n: usize, kept: bool) {
+        let tile = self.buffer(k);
+        if !kept {
+            // SAFETY: the caller's promise.
+            unsafe { cast_fn(class.dtype(), class.dtype())(tile, 1, self.single(k), 0, n) };
+        }
+        (self.places[k], self.advance[k]) = (tile, 1);
+    }
+
     /// Points the slots of outputs to the outputs themselves where nothing is to be converted, scattered or added.
     /// Returns which ones.
     fn place_outputs(&mut self, p: &Part) -> u64 {
@@ -213,11 +243,13 @@ impl<'a> Worker<'a> {
             let op = &job.space.operands[k];
             let slot = spec.place as usize - job.body.first_slot() + job.body.loads.len();
             let lie = op.lie(job.space.ndim, p);
-            let plain = (lie == Lie::Packed || p.values == 1) && op.dtype == spec.class.dtype() && out.mode == Mode::Write;
+            let plain =
+                (lie == Lie::Packed || p.values == 1) && op.dtype == spec.class.dtype() && out.mode == Mode::Write;
             let first = !job.body.outs[..k].iter().any(|o| o.place == spec.place);
             let at = op.at(job.space.ndim, p);
-            // Written over an input, it must be the last to read it.
-            let late = job.body.loads.iter().zip(&self.places).all(|(l, &from)| from != at || l.last_read <= made);
+            // Written over an input, it must be the last to read it; encoded chains read everything first.
+            let late = job.encoded.is_some()
+                || job.body.loads.iter().zip(&self.places).all(|(l, &from)| from != at || l.last_read <= made);
             let is_direct = plain && first && late;
             if first {
                 self.places[spec.place as usize] = if is_direct { at } else { self.buffer(slot) };
@@ -238,9 +270,9 @@ impl<'a> Worker<'a> {
                 Work::Loop(loops) => {
                     let mut p = [std::ptr::null::<u8>(); MAX_INPUTS];
                     let mut advance = 0;
-                    for k in 0..s.arity as usize {
-                        p[k] = self.places[s.args[k] as usize];
-                        advance |= (self.advance[s.args[k] as usize] as u32) << k;
+                    for (k, &a) in s.args[..s.arity as usize].iter().enumerate() {
+                        p[k] = self.places[a as usize];
+                        advance |= (self.advance[a as usize] as u32) << k;
                     }
                     loops[self.job.isa as usize](dst, p.as_ptr(), advance, n);
                 }
@@ -286,13 +318,18 @@ impl<'a> Worker<'a> {
             if step == 1 {
                 transfer(ndim, p, lie, target, Side { ptr: src, dtype: spec.class.dtype(), strides: &strides });
             } else {
-                copy_tile(ndim, &p.extent, target, Side { ptr: src, dtype: spec.class.dtype(), strides: &[0; MAX_DIMS] });
+                copy_tile(
+                    ndim,
+                    &p.extent,
+                    target,
+                    Side { ptr: src, dtype: spec.class.dtype(), strides: &[0; MAX_DIMS] },
+                );
             }
         }
     }
 }
 
-static SUM: Map = crate::map!(num |i, a, b| i.add(a, b));
+pub(super) static SUM: Map = crate::map!(num | i, a, b | i.add(a, b));
 
 /// Copies a tile between an operand and a buffer; in one run where the operand has no gaps.
 ///
@@ -336,4 +373,3 @@ pub(super) unsafe fn repeat(at: *mut u8, bytes: [u8; 8], size: usize) {
     // SAFETY: the caller's promise.
     unsafe { at.cast::<[u64; REPEAT / 8]>().write_unaligned([word; REPEAT / 8]) }
 }
-

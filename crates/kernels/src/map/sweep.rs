@@ -1,6 +1,6 @@
 //! The compiled loops: one formula over one class on one instruction set.
 use super::{Class, MAX_INPUTS, Map, MapKind};
-use crate::formula::count::Count;
+use crate::formula::count::{Count, CountDouble};
 use crate::formula::text::{TextDouble, TextInt, TextSingle, TextValue};
 #[cfg(target_arch = "x86_64")]
 use crate::formula::{Avx2, Avx512};
@@ -71,7 +71,13 @@ impl<F: IntFormula<N>, I: Int, const N: usize> On<I, N> for OfInt<F> {
 /// # Safety
 /// As for [`Loop`].
 #[inline(always)]
-unsafe fn sweep<F: On<I, N>, I: Vector, const N: usize>(i: I, out: *mut u8, ins: *const *const u8, advance: u32, n: usize) {
+unsafe fn sweep<F: On<I, N>, I: Vector, const N: usize>(
+    i: I,
+    out: *mut u8,
+    ins: *const *const u8,
+    advance: u32,
+    n: usize,
+) {
     let out = out.cast::<I::T>();
     // SAFETY: the caller gives `N` pointers, readable as `Loop` says; the offsets stay within what they cover.
     unsafe {
@@ -162,6 +168,8 @@ impl Map {
                 Class::F64 => text::<OfNum<F>, _, N>(TextDouble(t), x),
                 _ => text::<OfNum<F>, _, N>(TextInt(t, class), x),
             },
+            #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+            record: |i, x| Some(OfNum::<F>::on(i, x.try_into().ok()?)),
         }
     }
 
@@ -170,19 +178,15 @@ impl Map {
         Map {
             arity: arity::<N>(),
             kind,
-            loops: [
-                float_loops::<OfFloat<F>, f32, N>(),
-                float_loops::<OfFloat<F>, f64, N>(),
-                None,
-                None,
-                None,
-            ],
+            loops: [float_loops::<OfFloat<F>, f32, N>(), float_loops::<OfFloat<F>, f64, N>(), None, None, None],
             count: count::<OfFloat<F>, N>,
             text: |class, t, x| match class {
                 Class::F32 => text::<OfFloat<F>, _, N>(TextSingle(t), x),
                 Class::F64 => text::<OfFloat<F>, _, N>(TextDouble(t), x),
                 _ => None,
             },
+            #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+            record: |i, x| Some(OfFloat::<F>::on(i, x.try_into().ok()?)),
         }
     }
 
@@ -198,11 +202,36 @@ impl Map {
                 int_loops::<OfInt<F>, i64, N>(),
                 int_loops::<OfInt<F>, u64, N>(),
             ],
-            count: count::<OfInt<F>, N>,
+            count: count_int::<OfInt<F>, N>,
             text: |class, t, x| match class {
                 Class::F32 | Class::F64 => None,
                 _ => text::<OfInt<F>, _, N>(TextInt(t, class), x),
             },
+            #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+            record: |_, _| None,
+        }
+    }
+
+    /// The table of a function that has one formula for real numbers and another for integers.
+    pub const fn float_or_int<F: FloatFormula<N>, G: IntFormula<N>, const N: usize>(kind: MapKind) -> Map {
+        Map {
+            arity: arity::<N>(),
+            kind,
+            loops: [
+                float_loops::<OfFloat<F>, f32, N>(),
+                float_loops::<OfFloat<F>, f64, N>(),
+                int_loops::<OfInt<G>, i32, N>(),
+                int_loops::<OfInt<G>, i64, N>(),
+                int_loops::<OfInt<G>, u64, N>(),
+            ],
+            count: count::<OfFloat<F>, N>,
+            text: |class, t, x| match class {
+                Class::F32 => text::<OfFloat<F>, _, N>(TextSingle(t), x),
+                Class::F64 => text::<OfFloat<F>, _, N>(TextDouble(t), x),
+                _ => text::<OfInt<G>, _, N>(TextInt(t, class), x),
+            },
+            #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+            record: |i, x| Some(OfFloat::<F>::on(i, x.try_into().ok()?)),
         }
     }
 }
@@ -212,7 +241,20 @@ const fn arity<const N: usize>() -> u8 {
     N as u8
 }
 
-fn count<F: for<'a> On<Count<'a>, N>, const N: usize>() -> u32 {
+fn count<F, const N: usize>(class: Class) -> u32
+where
+    F: for<'a> On<Count<'a>, N> + for<'a> On<CountDouble<'a>, N>,
+{
+    let n = Cell::new(0);
+    if class == Class::F64 {
+        F::on(CountDouble(&n), [(); N]);
+    } else {
+        F::on(Count(&n), [(); N]);
+    }
+    n.get()
+}
+
+fn count_int<F: for<'a> On<Count<'a>, N>, const N: usize>(_: Class) -> u32 {
     let n = Cell::new(0);
     F::on(Count(&n), [(); N]);
     n.get()

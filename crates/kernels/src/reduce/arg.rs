@@ -3,6 +3,7 @@ use super::fold::{Acc, Fold, Max, Min, fold_tile, order_type};
 use super::memory::{Row, Sink, Source};
 use super::plan::{Order, Plan, out_strides};
 use super::{some, with_acc};
+use crate::per_isa;
 use crate::view::{Cx, Out, View};
 use crate::walk::{Shared, Walk};
 use gluonish_base::{DType, Result, pool};
@@ -12,7 +13,9 @@ const TILE: usize = 1024;
 /// Elements of one task.
 const CHUNK: usize = 64 * TILE;
 /// Columns that are followed at once when the axis is not the innermost.
-const COLUMNS: usize = 256;
+const COLUMNS: usize = 1024;
+/// Rows that are numbered in 32 bits before the numbers are noted down: narrow ones keep up with narrow values.
+const BLOCK: usize = 1 << 31;
 
 /// Position of the first largest value (or NaN) along `axis`, or in the flattened array. `out` is usually int64.
 pub fn argmax(cx: &Cx, x: &View<'_>, axis: Option<usize>, out: &Out<'_>) -> Result {
@@ -34,6 +37,10 @@ fn mask(x: &View<'_>, axis: Option<usize>) -> u32 {
     axis.map_or((1 << x.ndim()) - 1, |a| 1 << a)
 }
 
+/// A type that can be compared.
+trait Comparable: Acc + PartialOrd {}
+impl<A: Acc + PartialOrd> Comparable for A {}
+
 /// The best value so far and where it is.
 #[derive(Clone, Copy)]
 struct Best<A> {
@@ -43,15 +50,15 @@ struct Best<A> {
 
 /// Whether `v` replaces `best`: it is strictly better, or the first NaN.
 #[inline(always)]
-fn better<A: Acc + PartialOrd, F: Fold<A>>(v: A, best: A) -> bool {
+fn better<A: Comparable, F: Fold<A>>(v: A, best: A) -> bool {
     // Joined the other way round a tie gives `best`, so that only what is strictly better differs from it.
     let won = F::join(v, best);
     #[expect(clippy::eq_op, reason = "only NaN differs from itself")]
     let (nan, best_nan) = (v != v, best != best);
-    !best_nan && (nan || (won == v && v != best))
+    !best_nan & (nan | ((won == v) & (v != best)))
 }
 
-fn find<A: Acc + PartialOrd, F: Fold<A>>(cx: &Cx, x: &View<'_>, axes: u32, out: &Out<'_>) {
+fn find<A: Comparable, F: Fold<A>>(cx: &Cx, x: &View<'_>, axes: u32, out: &Out<'_>) {
     let plan = Plan::new(x, axes, &out_strides(x, axes, out), Order::Given);
     let source = Source::<A>::new(x, plan.base[0]);
     let sink = Sink::<i64>::new(out, plan.base[1]);
@@ -62,7 +69,7 @@ fn find<A: Acc + PartialOrd, F: Fold<A>>(cx: &Cx, x: &View<'_>, axes: u32, out: 
     }
 }
 
-fn rows<A: Acc + PartialOrd, F: Fold<A>>(cx: &Cx, source: &Source<A>, sink: &Sink<i64>, kept: &Walk<2>, row: &Row) {
+fn rows<A: Comparable, F: Fold<A>>(cx: &Cx, source: &Source<A>, sink: &Sink<i64>, kept: &Walk<2>, row: &Row) {
     let results = kept.size();
     let parts = row.len.div_ceil(CHUNK).max(1);
     let mut best = vec![Best { value: F::START, at: 0 }; results * parts];
@@ -86,7 +93,7 @@ fn rows<A: Acc + PartialOrd, F: Fold<A>>(cx: &Cx, source: &Source<A>, sink: &Sin
 
 /// The first best element of a part of a row. Tiles are folded at full speed; only one that has something better is
 /// searched for the place.
-fn best_of<A: Acc + PartialOrd, F: Fold<A>>(
+fn best_of<A: Comparable, F: Fold<A>>(
     source: &Source<A>,
     at: isize,
     row: &Row,
@@ -107,7 +114,7 @@ fn best_of<A: Acc + PartialOrd, F: Fold<A>>(
     best.unwrap_or(Best { value: F::START, at: 0 })
 }
 
-fn columns<A: Acc + PartialOrd, F: Fold<A>>(
+fn columns<A: Comparable, F: Fold<A>>(
     cx: &Cx,
     source: &Source<A>,
     sink: &Sink<i64>,
@@ -121,20 +128,41 @@ fn columns<A: Acc + PartialOrd, F: Fold<A>>(
         let (group, col) = (task / blocks, task % blocks * COLUMNS);
         let n = COLUMNS.min(width - col);
         let at = outer.offset(group)[0] + col as isize * stride;
-        let (mut values, mut places, mut buf) = ([F::START; COLUMNS], [0i64; COLUMNS], Vec::new());
-        let mut row = 0i64;
+        let (mut values, mut places, mut buf) = ([F::START; COLUMNS], [0u32; COLUMNS], Vec::new());
+        let mut found = [0i64; COLUMNS];
+        let mut row = 0usize;
         reduced.for_each(0, reduced.size(), |[o]| {
             // SAFETY: offset, columns and stride come from the view's own dimensions.
             let strip = unsafe { source.strip(at + o, stride, n, &mut buf) };
-            for ((v, best), place) in strip.iter().zip(&mut values).zip(&mut places) {
-                let take = row == 0 || better::<A, F>(*v, *best);
-                *best = if take { *v } else { *best };
-                *place = if take { row } else { *place };
+            if row.is_multiple_of(BLOCK) {
+                note(&mut found, &mut places, row.wrapping_sub(BLOCK));
             }
+            follow::<A, F>(strip, &mut values[..n], &mut places[..n], (row % BLOCK) as u32 + 1, row == 0);
             row += 1;
         });
+        note(&mut found, &mut places, (row - 1) / BLOCK * BLOCK);
         // SAFETY: each block of columns is one task's.
-        unsafe { sink.put(kept, group * width + col, &places[..n]) };
+        unsafe { sink.put(kept, group * width + col, &found[..n]) };
     });
 }
 
+per_isa! {
+    /// Compares a row with the best values so far; where it is better, or `first`, its number goes into `places`.
+    fn follow[A: Comparable, F: Fold<A>](row: &[A], best: &mut [A], places: &mut [u32], number: u32, first: bool) {
+        for ((v, best), place) in row.iter().zip(best).zip(places) {
+            let take = first | better::<A, F>(*v, *best);
+            *best = if take { *v } else { *best };
+            *place = if take { number } else { *place };
+        }
+    }
+}
+
+/// Moves the numbers of a block of rows (0: none was better) to where positions are kept in full.
+fn note(found: &mut [i64], places: &mut [u32], start: usize) {
+    for (f, p) in found.iter_mut().zip(places) {
+        if *p > 0 {
+            *f = start as i64 + *p as i64 - 1;
+        }
+        *p = 0;
+    }
+}

@@ -1,11 +1,11 @@
 //! The two ways to reduce: along rows, one result at a time, or row by row into a block of columns.
-use super::fold::{Acc, Fold, fold_rows, fold_tile};
+use super::fold::{Acc, Fold, fold_each, fold_rows, fold_tile};
 use super::memory::{Row, Sink, Source};
 use super::plan::Plan;
 use crate::view::{Cx, Out, View};
 use crate::walk::{Shared, Walk};
 use gluonish_base::pool;
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 /// Elements that are folded in registers before they are added to a running total: error grows with n / TILE.
 const TILE: usize = 1024;
@@ -17,8 +17,15 @@ const COLUMNS: usize = 1024;
 const ROWS: usize = 128;
 
 /// Reduces `x` as planned; `finish` makes the result from the folded value.
-pub(crate) fn reduce<A: Acc, F: Fold<A>>(cx: &Cx, x: &View<'_>, plan: &Plan, out: &Out<'_>, finish: impl Fn(A) -> A + Sync) {
-    let job = Job { source: Source::new(x, plan.base[0]), sink: Sink::new(out, plan.base[1]), finish, threads: cx.threads };
+pub(crate) fn reduce<A: Acc, F: Fold<A>>(
+    cx: &Cx,
+    x: &View<'_>,
+    plan: &Plan,
+    out: &Out<'_>,
+    finish: impl Fn(A) -> A + Sync,
+) {
+    let job =
+        Job { source: Source::new(x, plan.base[0]), sink: Sink::new(out, plan.base[1]), finish, threads: cx.threads };
     if plan.along_rows() {
         job.rows::<F>(&plan.kept, &Row::new(&plan.reduced));
     } else {
@@ -41,9 +48,9 @@ impl<A: Acc, G: Fn(A) -> A + Sync> Job<A, G> {
             let each = (CHUNK / row.len.max(1)).max(1);
             pool::run(results.div_ceil(each), self.threads, |task| {
                 let (from, to) = (task * each, results.min((task + 1) * each));
-                let mut buf = Vec::new();
-                let mut done: SmallVec<[A; 32]> = SmallVec::new();
-                kept.for_each(from, to, |[at, _]| done.push((self.finish)(self.part::<F>(at, row, 0, row.len, &mut buf))));
+                let mut done: SmallVec<[A; 32]> = smallvec![F::START; to - from];
+                self.some_rows::<F>(kept, row, from, &mut done);
+                done.iter_mut().for_each(|v| *v = (self.finish)(*v));
                 // SAFETY: tasks own disjoint ranges of the results.
                 unsafe { self.sink.put(kept, from, &done) };
             });
@@ -59,6 +66,24 @@ impl<A: Acc, G: Fn(A) -> A + Sync> Job<A, G> {
             unsafe { *to.at(task as isize) = v };
         });
         self.join_parts::<F>(kept, &mut partial, results);
+    }
+
+    /// Whole rows, from number `from` on.
+    fn some_rows<F: Fold<A>>(&self, kept: &Walk<2>, row: &Row, from: usize, to: &mut [A]) {
+        let mut buf = Vec::new();
+        let follow = kept.shape.len() == 1 && kept.strides[0][0] == row.len as isize;
+        if follow && row.outer.shape.is_empty() && row.stride == 1 && row.len <= TILE {
+            let at = kept.offset(from)[0];
+            // SAFETY: the rows come from the view's own dimensions and have no gaps.
+            let x = unsafe { self.source.strip(at, 1, row.len * to.len(), &mut buf) };
+            return fold_each::<A, F>(x, row.len, to);
+        }
+        let mut to = to.iter_mut();
+        kept.for_each(from, from + to.len(), |[at, _]| {
+            if let Some(v) = to.next() {
+                *v = self.part::<F>(at, row, 0, row.len, &mut buf);
+            }
+        });
     }
 
     /// Elements `from..to` of the row that begins at `at`.

@@ -5,31 +5,26 @@ use gluonish_base::DType;
 
 /// A type that partial results have.
 pub(crate) trait Acc: Elem {
-    fn load<T: Elem>(v: T) -> Self;
-    fn store<T: Elem>(self) -> T;
+    fn plus(self, b: Self) -> Self;
     /// The sum divided by the count.
     fn mean(self, n: usize) -> Self;
 }
 
 macro_rules! acc {
-    ($($t:ident, $to:ident, $from:ident, |$s:ident, $n:ident| $mean:expr;)*) => {$(
+    ($($t:ident, |$s:ident, $b:ident| $plus:expr, |$n:ident| $mean:expr;)*) => {$(
         impl Acc for $t {
             #[inline(always)]
-            fn load<T: Elem>(v: T) -> $t { v.$to() as $t }
+            fn plus(self, $b: $t) -> $t { let $s = self; $plus }
             #[inline(always)]
-            fn store<T: Elem>(self) -> T {
-                if T::DTYPE.is_float() && !$t::DTYPE.is_float() { T::from_f64(self as f64) } else { T::$from(self as _) }
-            }
-            #[inline(always)]
-            fn mean(self, n: usize) -> $t { let ($s, $n) = (self, n); $mean }
+            fn mean(self, $n: usize) -> $t { let $s = self; $mean }
         }
     )*};
 }
 acc! {
-    f32, to_f32, from_f32, |s, n| (s as f64 / n as f64) as f32;
-    f64, to_f64, from_f64, |s, n| s / n as f64;
-    i64, to_i64, from_i64, |s, n| s.checked_div(n as i64).unwrap_or(0);
-    u64, to_i64, from_i64, |s, n| s.checked_div(n as u64).unwrap_or(0);
+    f32, |s, b| s + b, |n| (s as f64 / n as f64) as f32;
+    f64, |s, b| s + b, |n| s / n as f64;
+    i64, |s, b| s.wrapping_add(b), |n| s.checked_div(n as i64).unwrap_or(0);
+    u64, |s, b| s.wrapping_add(b), |n| s.checked_div(n as u64).unwrap_or(0);
 }
 
 /// In which type elements of type `x` are compared: the one that holds them all.
@@ -95,27 +90,41 @@ folds! {
 /// other. The same on every machine, and with it the bits.
 const LANES: usize = 64;
 
+#[inline(always)]
+fn tile<A: Acc, F: Fold<A>>(x: &[A]) -> A {
+    let (blocks, tail) = x.as_chunks::<LANES>();
+    let mut acc = [F::START; LANES];
+    for b in blocks {
+        for (a, v) in acc.iter_mut().zip(b) {
+            *a = F::join(*a, *v);
+        }
+    }
+    for (a, v) in acc.iter_mut().zip(tail) {
+        *a = F::join(*a, *v);
+    }
+    let mut half = LANES / 2;
+    while half > 0 {
+        for i in 0..half {
+            acc[i] = F::join(acc[i], acc[i + half]);
+        }
+        half /= 2;
+    }
+    acc[0]
+}
+
 per_isa! {
     /// Folds a tile.
     pub(crate) fn fold_tile[A: Acc, F: Fold<A>](x: &[A]) -> A {
-        let (blocks, tail) = x.as_chunks::<LANES>();
-        let mut acc = [F::START; LANES];
-        for b in blocks {
-            for (a, v) in acc.iter_mut().zip(b) {
-                *a = F::join(*a, *v);
-            }
+        tile::<A, F>(x)
+    }
+}
+
+per_isa! {
+    /// Folds each of many short rows that follow each other, as `fold_tile` would.
+    pub(crate) fn fold_each[A: Acc, F: Fold<A>](x: &[A], row: usize, to: &mut [A]) {
+        for (t, r) in to.iter_mut().zip(x.chunks_exact(row)) {
+            *t = tile::<A, F>(r);
         }
-        for (a, v) in acc.iter_mut().zip(tail) {
-            *a = F::join(*a, *v);
-        }
-        let mut half = LANES / 2;
-        while half > 0 {
-            for i in 0..half {
-                acc[i] = F::join(acc[i], acc[i + half]);
-            }
-            half /= 2;
-        }
-        acc[0]
     }
 }
 
@@ -139,10 +148,8 @@ per_isa! {
 }
 
 per_isa! {
-    /// Reads elements as the type that is accumulated.
-    pub(crate) fn load_all[T: Elem, A: Acc](from: &[T], to: &mut [A]) {
-        for (t, f) in to.iter_mut().zip(from) {
-            *t = A::load(*f);
-        }
+    /// Adds one slice to another.
+    pub(crate) fn add_all[A: Acc](to: &mut [A], from: &[A]) {
+        to.iter_mut().zip(from).for_each(|(t, f)| *t = t.plus(*f));
     }
 }

@@ -1,9 +1,10 @@
 //! Reading strips of the input as the accumulating type, and writing results in the output's type.
-use super::fold::{Acc, load_all};
-use crate::{by_dtype, per_isa};
+use super::fold::{Acc, add_all};
+use crate::convert::{Cast, cast_fn};
 use crate::dispatch::Elem;
 use crate::view::{Mode, Out, View};
 use crate::walk::{Shared, Walk};
+use gluonish_base::DType;
 
 /// The input of a reduction.
 pub(crate) struct Source<A> {
@@ -11,23 +12,8 @@ pub(crate) struct Source<A> {
     size: isize,
     /// The elements have the accumulating type: a strip without gaps is used where it lies.
     direct: bool,
-    load: unsafe fn(*const u8, isize, &mut [A]),
-}
-
-/// Reads `to.len()` elements at distances of `stride`.
-///
-/// # Safety
-/// They must lie in live memory of type `T`.
-unsafe fn load<T: Elem, A: Acc>(from: *const u8, stride: isize, to: &mut [A]) {
-    let from = from.cast::<T>();
-    if stride == 1 {
-        // SAFETY: the caller's promise, with stride 1.
-        return load_all(unsafe { std::slice::from_raw_parts(from, to.len()) }, to);
-    }
-    for (i, t) in to.iter_mut().enumerate() {
-        // SAFETY: the caller's promise.
-        *t = A::load(unsafe { *from.offset(i as isize * stride) });
-    }
+    load: Cast,
+    as_type: std::marker::PhantomData<A>,
 }
 
 impl<A: Acc> Source<A> {
@@ -38,7 +24,8 @@ impl<A: Acc> Source<A> {
             ptr: Shared(x.ptr.wrapping_offset(base * size)),
             size,
             direct: x.dtype == A::DTYPE,
-            load: by_dtype!(x.dtype, T => load::<T, A>),
+            load: cast_fn(x.dtype, A::DTYPE),
+            as_type: std::marker::PhantomData,
         }
     }
 
@@ -64,8 +51,8 @@ impl<A: Acc> Source<A> {
     /// They must lie in the view.
     #[inline]
     pub(crate) unsafe fn read(&self, offset: isize, stride: isize, to: &mut [A]) {
-        // SAFETY: the caller's promise.
-        unsafe { (self.load)(self.ptr.at(offset * self.size), stride, to) }
+        // SAFETY: the caller's promise; `to` holds elements of type `A`.
+        unsafe { (self.load)(to.as_mut_ptr().cast(), 1, self.ptr.at(offset * self.size), stride, to.len()) }
     }
 
     /// Elements `from..to` of a walk over `outer`, then over `inner` elements at distances of `stride`.
@@ -114,40 +101,17 @@ pub(crate) struct Sink<A> {
     ptr: Shared<u8>,
     size: isize,
     mode: Mode,
-    store: unsafe fn(*mut u8, isize, &[A], Mode),
-}
-
-/// Writes or adds `from` at distances of `stride`.
-///
-/// # Safety
-/// The places must lie in live memory of type `T` that nobody else uses.
-unsafe fn store<T: Elem, A: Acc>(to: *mut u8, stride: isize, from: &[A], mode: Mode) {
-    let to = to.cast::<T>();
-    if stride == 1 {
-        // SAFETY: the caller's promise, with stride 1.
-        return store_all(from, unsafe { std::slice::from_raw_parts_mut(to, from.len()) }, mode);
-    }
-    for (i, &v) in from.iter().enumerate() {
-        // SAFETY: the caller's promise.
-        let place = unsafe { &mut *to.offset(i as isize * stride) };
-        *place = if mode == Mode::Write { v.store() } else { sum(*place, v.store()) };
-    }
-}
-
-per_isa! {
-    fn store_all[A: Acc, T: Elem](from: &[A], to: &mut [T], mode: Mode) {
-        match mode {
-            Mode::Write => to.iter_mut().zip(from).for_each(|(t, f)| *t = f.store()),
-            Mode::Add => to.iter_mut().zip(from).for_each(|(t, f)| *t = sum(*t, f.store())),
-        }
-    }
+    store: Cast,
+    /// For outputs that are added to.
+    load: Cast,
+    as_type: std::marker::PhantomData<A>,
 }
 
 /// The sum of two elements: integers wrap, bools are or-ed.
 #[inline(always)]
 pub(crate) fn sum<T: Elem>(a: T, b: T) -> T {
     match T::DTYPE {
-        gluonish_base::DType::F64 => T::from_f64(a.to_f64() + b.to_f64()),
+        DType::F64 => T::from_f64(a.to_f64() + b.to_f64()),
         d if d.is_float() => T::from_f32(a.to_f32() + b.to_f32()),
         _ => T::from_i64(a.to_i64().wrapping_add(b.to_i64())),
     }
@@ -160,7 +124,9 @@ impl<A: Acc> Sink<A> {
             ptr: Shared(out.view.ptr.wrapping_offset(base * size)),
             size,
             mode: out.mode,
-            store: by_dtype!(out.view.dtype, T => store::<T, A>),
+            store: cast_fn(A::DTYPE, out.view.dtype),
+            load: cast_fn(out.view.dtype, A::DTYPE),
+            as_type: std::marker::PhantomData,
         }
     }
 
@@ -180,8 +146,19 @@ impl<A: Acc> Sink<A> {
     /// The places must lie in the output, and no other thread may store there.
     #[inline]
     pub(crate) unsafe fn write(&self, offset: isize, stride: isize, from: &[A]) {
-        // SAFETY: the caller's promise.
-        unsafe { (self.store)(self.ptr.at(offset * self.size), stride, from, self.mode) }
+        let place = self.ptr.at(offset * self.size);
+        let store = |from: &[A]| {
+            // SAFETY: the caller's promise; `from` holds elements of type `A`.
+            unsafe { (self.store)(place, stride, from.as_ptr().cast(), 1, from.len()) }
+        };
+        if self.mode == Mode::Write {
+            return store(from);
+        }
+        let mut total = vec![A::default(); from.len()];
+        // SAFETY: the caller's promise; `total` holds elements of type `A`.
+        unsafe { (self.load)(total.as_mut_ptr().cast(), 1, place, stride, from.len()) };
+        add_all(&mut total, from);
+        store(&total);
     }
 
     /// Stores results `from..` of the walk (its second operand is the output).

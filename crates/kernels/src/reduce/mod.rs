@@ -103,7 +103,9 @@ fn some(x: &View<'_>, out: &Out<'_>, name: &str) -> Result<bool> {
         return Ok(false);
     }
     if x.size == 0 {
-        return Err(Cause::Value(format!("{name} of no elements has no value (the array has shape {})", x.shape)).into());
+        return Err(
+            Cause::Value(format!("{name} of no elements has no value (the array has shape {})", x.shape)).into()
+        );
     }
     Ok(true)
 }

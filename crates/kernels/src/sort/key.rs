@@ -71,7 +71,7 @@ pub(super) trait Item: Copy + Ord + Default + Send + Sync {
 }
 
 macro_rules! items {
-    ($($(#[$doc:meta])* $name:ident($t:ty), $bits:literal, |$k:ident, $p:ident| $new:expr, |$v:ident| $key:expr, $position:expr;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident($t:ty), $bits:literal, |$k:ident, $p:ident| $new:expr, |$v:ident| $key:expr, |$w:ident| $position:expr;)*) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
         pub(super) struct $name($t);
@@ -82,16 +82,16 @@ macro_rules! items {
             #[inline(always)]
             fn key(self) -> u64 { let $v = self.0; $key }
             #[inline(always)]
-            fn position(self) -> usize { let $v = self.0; $position }
+            fn position(self) -> usize { let $w = self.0; $position }
         }
     )*};
 }
 items! {
-    Key32(u32), 32, |k, _p| k as u32, |v| v as u64, 0;
-    Key64(u64), 64, |k, _p| k, |v| { v }, 0;
+    Key32(u32), 32, |k, _p| k as u32, |v| v as u64, |_v| 0;
+    Key64(u64), 64, |k, _p| k, |v| v, |_v| 0;
     /// A position of at most 32 bits.
-    Pair32(u64), 32, |k, p| k << 32 | p as u64, |v| v >> 32, (v & NARROW) as usize;
-    Pair64(u128), 64, |k, p| (k as u128) << 64 | p as u128, |v| (v >> 64) as u64, v as u64 as usize;
+    Pair32(u64), 32, |k, p| k << 32 | p as u64, |v| v >> 32, |v| (v & NARROW) as usize;
+    Pair64(u128), 64, |k, p| (k as u128) << 64 | p as u128, |v| (v >> 64) as u64, |v| v as u64 as usize;
 }
 
 #[cfg(test)]

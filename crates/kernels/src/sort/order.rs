@@ -8,7 +8,7 @@ const FEW: usize = 2048;
 /// From here on threads share the work.
 const MANY: usize = 1 << 17;
 /// Bits of a digit: the counters fit the first cache.
-const DIGIT: u32 = 11;
+const DIGIT: u32 = 8;
 const DIGITS: usize = 1 << DIGIT;
 
 /// Sorts by key; equal keys stay as they are if the items are given in the order of their positions. The result is the

@@ -46,12 +46,30 @@ impl Val {
                 I(v) => v as f32 as f64,
                 F(v) => v as f32 as f64,
             }),
-            (DType::F16, _) => F(half::f16::from_f64(self.f()).to_f64()),
-            (DType::BF16, _) => F(half::bf16::from_f64(self.f()).to_f64()),
+            (DType::F16, _) => F(nearest(self.f(), 0x7c00, 65536.0, |b| half::f16::from_bits(b).to_f64())),
+            (DType::BF16, _) => F(nearest(self.f(), 0x7f80, 2f64.powi(128), |b| half::bf16::from_bits(b).to_f64())),
             (_, Some((lo, hi))) => I(int(self, lo, hi)),
             _ => unreachable!(),
         }
     }
+}
+
+/// The 16-bit float nearest to `v`, the even one of two, found by bisection over all of them; `beyond` stands in for
+/// infinity, which has the bits `top`.
+fn nearest(v: f64, top: u16, beyond: f64, decode: impl Fn(u16) -> f64) -> f64 {
+    if v.is_nan() || v.is_infinite() {
+        return v;
+    }
+    let value = |b: u16| if decode(b).is_infinite() { beyond } else { decode(b) };
+    let (mut lo, mut hi) = (0u16, top);
+    let a = v.abs();
+    while hi - lo > 1 {
+        let mid = lo + (hi - lo) / 2;
+        if value(mid) <= a { lo = mid } else { hi = mid }
+    }
+    let (below, above) = (a - value(lo), value(hi) - a);
+    let best = if below < above || below == above && lo % 2 == 0 { lo } else { hi };
+    decode(best).copysign(v)
 }
 
 /// Deterministic random numbers.
@@ -250,10 +268,34 @@ pub fn eval(op: Op, class: Class, x: &[Val]) -> Val {
             let (s, t) = (a as f32, b as f32);
             let single = class == Class::F32;
             F(match op {
-                Op::Add => if single { (s + t) as f64 } else { a + b },
-                Op::Sub => if single { (s - t) as f64 } else { a - b },
-                Op::Mul => if single { (s * t) as f64 } else { a * b },
-                Op::Div => if single { (s / t) as f64 } else { a / b },
+                Op::Add => {
+                    if single {
+                        (s + t) as f64
+                    } else {
+                        a + b
+                    }
+                }
+                Op::Sub => {
+                    if single {
+                        (s - t) as f64
+                    } else {
+                        a - b
+                    }
+                }
+                Op::Mul => {
+                    if single {
+                        (s * t) as f64
+                    } else {
+                        a * b
+                    }
+                }
+                Op::Div => {
+                    if single {
+                        (s / t) as f64
+                    } else {
+                        a / b
+                    }
+                }
                 _ => -a,
             })
         }
@@ -263,7 +305,13 @@ pub fn eval(op: Op, class: Class, x: &[Val]) -> Val {
                 Op::Add => a + b,
                 Op::Sub => a - b,
                 Op::Mul => a.wrapping_mul(b),
-                Op::FloorDiv => if b == 0 { 0 } else { a.div_euclid(b) + if b < 0 && a.rem_euclid(b) != 0 { -1 } else { 0 } },
+                Op::FloorDiv => {
+                    if b == 0 {
+                        0
+                    } else {
+                        a.div_euclid(b) + if b < 0 && a.rem_euclid(b) != 0 { -1 } else { 0 }
+                    }
+                }
                 _ => -a,
             })
         }

@@ -158,8 +158,12 @@ impl<'a> Given<'a> {
         let index = object.getattr("_index").and_then(|i| i.extract::<u32>());
         match index {
             Ok(i) => self.device = Some(i),
+            // A context that cannot be used says why itself.
+            Err(e) if !e.is_instance_of::<pyo3::exceptions::PyAttributeError>(object.py()) => return Err(e),
             // SAFETY: as `input`.
-            Err(_) => return Err(argument(op.name, format!("ctx={} is not a context such as cpu()", unsafe { text(o) }))),
+            Err(_) => {
+                return Err(argument(op.name, format!("ctx={} is not a context such as cpu()", unsafe { text(o) })));
+            }
         }
         Ok(())
     }
@@ -168,7 +172,8 @@ impl<'a> Given<'a> {
     #[inline(always)]
     pub(super) fn complete(&mut self, op: &'static Op) -> PyResult<()> {
         if !op.is_variadic() {
-            let missing = (0..op.inputs.len()).find(|i| self.ins.get(*i).is_none_or(Option::is_none) && op.inputs[*i].kind != InputKind::Optional);
+            let missing = (0..op.inputs.len())
+                .find(|i| self.ins.get(*i).is_none_or(Option::is_none) && op.inputs[*i].kind != InputKind::Optional);
             if let Some(i) = missing {
                 return Err(argument(op.name, format!("the input '{}' is missing", op.inputs[i].name)));
             }

@@ -1,7 +1,7 @@
 //! The type `NDArray`, made from a table of slots.
 use super::object::{Object, dealloc, edge, edge_int, get, pending, set_type};
 use super::{number, properties, subscript};
-use crate::convert;
+use crate::native::convert;
 use pyo3::exceptions::PyValueError;
 use pyo3::ffi::*;
 use pyo3::prelude::*;
@@ -33,7 +33,10 @@ unsafe extern "C" fn as_index(o: *mut PyObject) -> *mut PyObject {
     edge(|| unsafe {
         let Some(a) = get(o) else { return Err(pending()) };
         if !a.dtype().is_int() {
-            return Err(pyo3::exceptions::PyTypeError::new_err(format!("only an integer can be an index, not {}", a.dtype())));
+            return Err(pyo3::exceptions::PyTypeError::new_err(format!(
+                "only an integer can be an index, not {}",
+                a.dtype()
+            )));
         }
         Ok(single(o)?.into_ptr())
     })

@@ -83,6 +83,9 @@ unsafe fn from_sequence(o: *mut PyObject) -> Option<Dims> {
 /// The element type that an object names: a dtype, a type such as `numpy.float32`, or a string.
 #[cold]
 pub(crate) fn dtype_of(o: &Bound<'_, PyAny>) -> Option<DType> {
+    if o.is_none() {
+        return None; // which NumPy takes for float64
+    }
     if let Ok(name) = o.extract::<String>()
         && let Some(d) = DType::parse(&name)
     {
@@ -116,7 +119,10 @@ pub(super) unsafe fn parse(attr: &Attr, o: *mut PyObject, slot: &mut AttrVal) ->
             Kind::Int { .. } | Kind::OptInt => int(o).map(AttrVal::Int),
             Kind::Float { .. } | Kind::OptFloat => float(o).map(AttrVal::Float),
             Kind::Ints | Kind::OptInts => ints(o).map(AttrVal::Ints),
-            Kind::DType | Kind::OptDType => dtype_of(&Bound::from_borrowed_ptr(Python::assume_attached(), o)).map(AttrVal::DType),
+            Kind::DType if none => (!attr.is_required()).then_some(attr.default),
+            Kind::DType | Kind::OptDType => {
+                dtype_of(&Bound::from_borrowed_ptr(Python::assume_attached(), o)).map(AttrVal::DType)
+            }
             Kind::Choice(words) => choice(words, o),
         }
     };

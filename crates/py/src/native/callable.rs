@@ -81,7 +81,12 @@ impl OpObject {
 }
 
 /// The call itself.
-unsafe extern "C" fn call(me: *mut PyObject, args: *const *mut PyObject, nargsf: usize, names: *mut PyObject) -> *mut PyObject {
+unsafe extern "C" fn call(
+    me: *mut PyObject,
+    args: *const *mut PyObject,
+    nargsf: usize,
+    names: *mut PyObject,
+) -> *mut PyObject {
     // SAFETY: called by the interpreter: `me` is one of our objects, `args` holds the positional and the keyword values.
     edge(|| unsafe {
         let me = &*me.cast::<OpObject>();
@@ -132,7 +137,12 @@ unsafe fn variadic(me: &OpObject, given: &mut Given<'_>, args: *const *mut PyObj
         for i in 1..n {
             match me.params.get(i).map(|p| p.slot) {
                 Some(Slot::Attr(k)) => given.attr(me.op, k as usize, *args.add(i))?,
-                _ => return Err(argument(me.op.name, format!("a list of arrays and {} attributes are taken", me.op.attrs.len()))),
+                _ => {
+                    return Err(argument(
+                        me.op.name,
+                        format!("a list of arrays and {} attributes are taken", me.op.attrs.len()),
+                    ));
+                }
             }
         }
     }
@@ -151,8 +161,9 @@ unsafe fn run(op: &'static Op, given: &Given<'_>) -> PyResult<*mut PyObject> {
         unsafe { Py_INCREF(given.out_object) };
         return Ok(given.out_object);
     }
-    let outs = match given.device.and_then(Device::from_index) {
-        Some(device) => invoke_on(op, &ins, &given.attrs, device),
+    let outs = match given.device.map(|i| Device::from_index(i).ok_or(i)) {
+        Some(Ok(device)) => invoke_on(op, &ins, &given.attrs, device),
+        Some(Err(i)) => return Err(argument(op.name, format!("there is no device number {i}"))),
         None => invoke(op, &ins, &given.attrs),
     };
     // SAFETY: called from a slot, with the thread attached.
@@ -253,7 +264,8 @@ fn op_type(py: Python<'_>) -> PyResult<*mut PyTypeObject> {
         },
         PyMemberDef::default(),
     ]));
-    let getter = |n: &'static std::ffi::CStr, get| PyGetSetDef { name: n.as_ptr(), get: Some(get), ..PyGetSetDef::default() };
+    let getter =
+        |n: &'static std::ffi::CStr, get| PyGetSetDef { name: n.as_ptr(), get: Some(get), ..PyGetSetDef::default() };
     let getters = Box::leak(Box::new([
         getter(c"__name__", name),
         getter(c"__qualname__", name),
@@ -287,7 +299,8 @@ fn op_type(py: Python<'_>) -> PyResult<*mut PyTypeObject> {
 /// Names of a face's signature, in order, and how many of them are positional.
 fn signature_of(op: &'static Op, face: Face) -> (Vec<(&'static str, Slot)>, usize) {
     let np = face == Face::Np;
-    let mut all: Vec<(&'static str, Slot)> = op.inputs.iter().enumerate().map(|(i, x)| (x.name, Slot::Input(i as u8))).collect();
+    let mut all: Vec<(&'static str, Slot)> =
+        op.inputs.iter().enumerate().map(|(i, x)| (x.name, Slot::Input(i as u8))).collect();
     for (i, a) in op.attrs.iter().enumerate() {
         if if np { a.np } else { a.nd } {
             all.push((if np && !a.np_name.is_empty() { a.np_name } else { a.name }, Slot::Attr(i as u8)));
@@ -305,7 +318,12 @@ fn signature_of(op: &'static Op, face: Face) -> (Vec<(&'static str, Slot)>, usiz
 }
 
 /// The callable of a row under one name.
-pub(crate) fn make<'py>(py: Python<'py>, op: &'static Op, face: Face, name: &'static str) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn make<'py>(
+    py: Python<'py>,
+    op: &'static Op,
+    face: Face,
+    name: &'static str,
+) -> PyResult<Bound<'py, PyAny>> {
     let kind = op_type(py)?;
     let (all, positional) = signature_of(op, face);
     let mut params = Vec::new();

@@ -2,21 +2,30 @@
 mod arguments;
 mod array;
 mod attribute;
+mod block;
 mod callable;
+pub(crate) mod convert;
 mod number;
 mod object;
 mod operand;
 mod properties;
+pub(crate) mod site;
 mod subscript;
 
-pub(crate) use object::{Arg, get, own};
-pub(crate) use operand::Operand;
+pub(crate) use arguments::attrs_from_dict;
 pub(crate) use attribute::{dtype_of, ints_of};
 pub(crate) use callable::{Face, make};
+pub(crate) use object::{Arg, array_of, own};
+pub(crate) use operand::Operand;
 pub(crate) use properties::dtype_object;
-pub(crate) use arguments::attrs_from_dict;
 
 use pyo3::prelude::*;
+
+/// What the core asks of its host: where the program is, and how to wait.
+pub(crate) fn install() {
+    site::install();
+    block::install();
+}
 
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     properties::prepare(m.py())?;

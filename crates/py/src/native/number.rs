@@ -11,8 +11,10 @@ use std::ffi::{c_int, c_void};
 use std::sync::OnceLock;
 
 /// Operators in the order of the table of slots.
-pub(super) const OPERATORS: [&str; 16] =
-    ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "lt", "le", "eq", "ne", "gt", "ge", "neg", "abs"];
+pub(super) const OPERATORS: [&str; 16] = [
+    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "lt", "le", "eq", "ne", "gt", "ge", "neg",
+    "abs",
+];
 const LT: usize = 8;
 
 static BY_OPERATOR: OnceLock<[&'static Op; 16]> = OnceLock::new();
@@ -22,7 +24,9 @@ pub(super) fn prepare() -> PyResult<()> {
     let mut rows = Vec::new();
     for name in OPERATORS {
         let row = gluonish_ops::table().find(|op| op.faces.operator == name);
-        rows.push(row.ok_or_else(|| pyo3::exceptions::PySystemError::new_err(format!("no row serves the operator {name}")))?);
+        rows.push(
+            row.ok_or_else(|| pyo3::exceptions::PySystemError::new_err(format!("no row serves the operator {name}")))?,
+        );
     }
     if let Ok(all) = rows.try_into() {
         let _ = BY_OPERATOR.set(all);
@@ -86,7 +90,11 @@ pub(super) unsafe extern "C" fn in_place<const K: usize>(a: *mut PyObject, b: *m
     unsafe { apply_in_place(row(K), a, b) }
 }
 
-pub(super) unsafe extern "C" fn in_place_power(a: *mut PyObject, b: *mut PyObject, modulus: *mut PyObject) -> *mut PyObject {
+pub(super) unsafe extern "C" fn in_place_power(
+    a: *mut PyObject,
+    b: *mut PyObject,
+    modulus: *mut PyObject,
+) -> *mut PyObject {
     // SAFETY: passed on from the interpreter.
     unsafe { if modulus == Py_None() { apply_in_place(row(6), a, b) } else { not_implemented() } }
 }

@@ -47,6 +47,12 @@ pub(crate) unsafe fn get<'a>(o: *mut PyObject) -> Option<&'a NDArray> {
     }
 }
 
+/// The array in an object that Python hands to a function.
+pub(crate) fn array_of<'a>(o: &'a Bound<'_, PyAny>) -> Option<&'a NDArray> {
+    // SAFETY: a bound reference is a live object of an attached thread.
+    unsafe { get(o.as_ptr()) }
+}
+
 /// A new object that takes over the array.
 ///
 /// # Safety
@@ -134,7 +140,8 @@ fn raise(e: PyErr) -> *mut PyObject {
 #[cold]
 pub(super) fn pending() -> PyErr {
     // SAFETY: only called from slots, with the thread attached.
-    PyErr::take(unsafe { Python::assume_attached() }).unwrap_or_else(|| PyTypeError::new_err("an error without a message"))
+    PyErr::take(unsafe { Python::assume_attached() })
+        .unwrap_or_else(|| PyTypeError::new_err("an error without a message"))
 }
 
 /// An argument of a pyo3 function that must be an array.

@@ -1,6 +1,6 @@
 //! What an op accepts as an array: ours, a Python number, or an array of another library, which is copied.
 use super::object::get;
-use crate::convert;
+use crate::native::convert;
 use gluonish_base::Scalar;
 use gluonish_graph::{In, NDArray};
 use pyo3::ffi::*;
@@ -19,6 +19,12 @@ impl Operand<'_> {
             Operand::In(i) => *i,
             Operand::Own(a) => In::Array(a),
         }
+    }
+
+    /// As `new`, for an object that Python hands to a function.
+    pub(crate) fn of<'a>(o: &'a Bound<'_, PyAny>) -> PyResult<Option<Operand<'a>>> {
+        // SAFETY: a bound reference is a live object of an attached thread.
+        unsafe { Operand::new(o.as_ptr()) }
     }
 
     /// `None` when the object is nothing of the kind; an error when a number does not fit.
@@ -43,7 +49,7 @@ impl Operand<'_> {
     }
 }
 
-unsafe fn integer<'a>(o: *mut PyObject) -> PyResult<Scalar> {
+unsafe fn integer(o: *mut PyObject) -> PyResult<Scalar> {
     // SAFETY: `o` is an int of an attached thread.
     unsafe {
         if o == Py_True() || o == Py_False() {
@@ -51,10 +57,18 @@ unsafe fn integer<'a>(o: *mut PyObject) -> PyResult<Scalar> {
         }
         let v = PyLong_AsLongLong(o);
         if v == -1 && !PyErr_Occurred().is_null() {
-            return Err(super::object::pending());
+            PyErr_Clear();
+            return Err(too_large(o));
         }
         Ok(Scalar::Int(v))
     }
+}
+
+#[cold]
+unsafe fn too_large(o: *mut PyObject) -> PyErr {
+    // SAFETY: a live object of an attached thread.
+    let number = unsafe { Bound::from_borrowed_ptr(Python::assume_attached(), o) };
+    crate::error::argument("number", format!("{number} does not fit in 64 bits; write it as a float"))
 }
 
 /// NumPy's scalars and arrays, and whatever else has `__array__`.

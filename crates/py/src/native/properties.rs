@@ -1,7 +1,7 @@
 //! Properties of the array object, and the NumPy dtype objects they hand out.
 use super::object::{edge, get, pending, wrap};
 use crate::error::to_py;
-use gluonish_base::{DType, Dims};
+use gluonish_base::DType;
 use gluonish_graph::{In, grad_of, invoke};
 use gluonish_kernels::Attrs;
 use gluonish_ops::rows::TRANSPOSE;
@@ -18,7 +18,8 @@ pub(super) fn prepare(py: Python<'_>) -> PyResult<()> {
     let dtype = py.import("numpy")?.getattr("dtype")?;
     let mut all = Vec::new();
     for d in DType::ALL {
-        let object = if d == DType::BF16 { "bfloat16".into_pyobject(py)?.into_any() } else { dtype.call1((d.name(),))? };
+        let object =
+            if d == DType::BF16 { "bfloat16".into_pyobject(py)?.into_any() } else { dtype.call1((d.name(),))? };
         all.push(object.unbind());
     }
     let _ = DTYPES.set(py, all);
@@ -106,10 +107,4 @@ pub(super) fn table() -> *mut PyGetSetDef {
         .collect();
     defs.push(PyGetSetDef::default());
     Box::leak(defs.into_boxed_slice()).as_mut_ptr()
-}
-
-/// A shape as Python sees it.
-pub(crate) fn shape_object(py: Python<'_>, d: &Dims) -> Py<PyAny> {
-    // SAFETY: the token proves that the thread is attached; a failed allocation gives None.
-    unsafe { Bound::from_owned_ptr_or_opt(py, tuple(d.iter().copied())).map_or_else(|| py.None(), Bound::unbind) }
 }

@@ -3,9 +3,7 @@ use super::object::{edge, edge_int, get, pending, wrap};
 use super::operand::Operand;
 use crate::error::to_py;
 use gluonish_base::{Cause, Error};
-use gluonish_graph::{In, Index, NDArray, assign, invoke, parse_index};
-use gluonish_kernels::Attrs;
-use gluonish_ops::rows::SLICE;
+use gluonish_graph::{Index, NDArray, assign, parse_index};
 use pyo3::ffi::*;
 use pyo3::prelude::*;
 use smallvec::SmallVec;
@@ -67,7 +65,8 @@ unsafe fn other(o: *mut PyObject) -> PyResult<Index> {
         return unsafe { integer(o) };
     }
     let kind = object.get_type().name()?.to_string();
-    let text = format!("indexing by {kind} is not built: integers, slices, '...' and None are; use take() or boolean_mask()");
+    let text =
+        format!("indexing by {kind} is not built: integers, slices, '...' and None are; use take() or boolean_mask()");
     Err(to_py(Error::new(Cause::Unsupported(text)).in_op("index")))
 }
 
@@ -90,8 +89,7 @@ unsafe fn parse(key: *mut PyObject) -> PyResult<Key> {
 
 fn select(a: &NDArray, key: &[Index]) -> PyResult<NDArray> {
     let slice = parse_index(a.shape(), key).map_err(to_py)?;
-    let mut outs = invoke(&SLICE, &[In::Array(a)], &Attrs::of(&slice.attrs())).map_err(to_py)?;
-    Ok(outs.remove(0))
+    gluonish_graph::select(a, &slice).map_err(to_py)
 }
 
 pub(super) unsafe extern "C" fn get_item(o: *mut PyObject, key: *mut PyObject) -> *mut PyObject {
@@ -121,7 +119,10 @@ pub(super) unsafe extern "C" fn set_item(o: *mut PyObject, key: *mut PyObject, v
         let slice = parse_index(a.shape(), &parse(key)?).map_err(to_py)?;
         let value = match Operand::new(value)? {
             Some(v) => v,
-            None => Operand::Own(crate::convert::from_sequence(&Bound::from_borrowed_ptr(Python::assume_attached(), value), a)?),
+            None => Operand::Own(crate::native::convert::from_sequence(
+                &Bound::from_borrowed_ptr(Python::assume_attached(), value),
+                a,
+            )?),
         };
         assign(a, &slice, value.as_in()).map_err(to_py)?;
         Ok(0)

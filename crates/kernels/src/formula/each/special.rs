@@ -85,7 +85,7 @@ pub(super) fn digamma(x: f64) -> f64 {
 /// which squares the error.
 pub(super) fn erfinv(x: f64) -> f64 {
     let a = x.abs();
-    if !(a < 1.0) {
+    if a.is_nan() || a >= 1.0 {
         return if a == 1.0 { f64::INFINITY.copysign(x) } else { f64::NAN };
     }
     if a < 1e-9 {

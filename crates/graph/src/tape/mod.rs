@@ -1,7 +1,9 @@
 //! Recording: which arrays are variables, and a node for every op whose inputs lead to one.
+pub(crate) mod node;
+
 use crate::array::NDArray;
 use crate::invoke::In;
-use crate::node::{Edge, Inner, Kept, KeptValue, Kind, NodeRef};
+use crate::tape::node::{Edge, Inner, Kept, KeptValue, Kind, NodeRef};
 use gluonish_base::{Cause, Dims, Error, Result, Site};
 use gluonish_engine::TapeMark;
 use gluonish_kernels::Attrs;
@@ -11,7 +13,7 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::*};
 
-pub use crate::node::{Custom, GradReq, Hook};
+pub use crate::tape::node::{Custom, GradReq, Hook};
 
 fn meta(a: &NDArray) -> Meta {
     Meta { shape: *a.shape(), dtype: a.dtype() }
@@ -20,7 +22,13 @@ fn meta(a: &NDArray) -> Meta {
 /// Makes `a` a variable: `backward` leaves its gradient in `grad`, which keeps its identity. Its history is forgotten.
 pub fn mark_variable(a: &NDArray, grad: NDArray, req: GradReq) -> Result {
     if grad.shape() != a.shape() || grad.dtype() != a.dtype() {
-        let text = format!("a gradient of {} {} does not fit a variable of {} {}", grad.dtype(), grad.shape(), a.dtype(), a.shape());
+        let text = format!(
+            "a gradient of {} {} does not fit a variable of {} {}",
+            grad.dtype(),
+            grad.shape(),
+            a.dtype(),
+            a.shape()
+        );
         return Err(Cause::Gradient(text).into());
     }
     if req == GradReq::Null {
@@ -50,6 +58,19 @@ pub fn grad_of(a: &NDArray) -> Option<(NDArray, GradReq)> {
 
 pub fn is_leaf(a: &NDArray) -> bool {
     a.node.get().is_some_and(|(n, _)| n.is_leaf())
+}
+
+/// Whether `a` is a variable, or a view of one that was taken while recording.
+pub(crate) fn looks_at_variable(a: &NDArray) -> bool {
+    let mut next = a.node.get().map(|(n, _)| n);
+    while let Some(node) = next {
+        next = match &node.kind {
+            Kind::Leaf => return true,
+            Kind::Op(op) if op.is_view() => node.lock().edges.first().and_then(|e| e.from.clone()),
+            _ => None,
+        };
+    }
+    false
 }
 
 /// The same values, from which no gradient flows.
@@ -98,17 +119,22 @@ pub(crate) fn leads_to_variable(ins: &[In<'_>]) -> bool {
 }
 
 fn edges(ins: &[In<'_>], first: &Meta) -> SmallVec<[Edge; 2]> {
-    ins.iter()
-        .map(|i| {
-            let Some(a) = i.array() else { return Edge { from: None, output: 0, meta: None } };
-            let same = *a.shape() == first.shape && a.dtype() == first.dtype;
-            let meta = (!same).then(|| Box::new(meta(a)));
-            match a.node.get().filter(|_| a.dtype().is_float()) {
-                Some((n, output)) => Edge { from: Some(n), output, meta },
-                None => Edge { from: None, output: 0, meta },
-            }
-        })
-        .collect()
+    let mut all = SmallVec::new();
+    for i in ins {
+        all.push(edge(i, first));
+    }
+    all
+}
+
+#[inline]
+fn edge(i: &In<'_>, first: &Meta) -> Edge {
+    let Some(a) = i.array() else { return Edge { from: None, output: 0, meta: None } };
+    let same = *a.shape() == first.shape && a.dtype() == first.dtype;
+    let meta = (!same).then(|| Box::new(meta(a)));
+    match a.node.get().filter(|_| a.dtype().is_float()) {
+        Some((n, output)) => Edge { from: Some(n), output, meta },
+        None => Edge { from: None, output: 0, meta },
+    }
 }
 
 /// Makes the node of an op that ran and attaches it to its outputs.
@@ -117,7 +143,10 @@ pub(crate) fn record(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, outs: &[NDA
         return;
     }
     let site = Site::here();
-    let metas: SmallVec<[Meta; 1]> = outs.iter().map(meta).collect();
+    let mut metas: SmallVec<[Meta; 1]> = SmallVec::new();
+    for o in outs {
+        metas.push(meta(o));
+    }
     let mut inner = Inner { edges: edges(ins, &metas[0]), outs: metas, ..Inner::default() };
     if !attrs.is_empty() {
         inner.attrs = Some(Box::new(attrs.clone()));
@@ -149,7 +178,8 @@ fn keep(a: &NDArray) -> NDArray {
     {
         return copy;
     }
-    a.detached()
+    // The handle itself: what is saved cannot be written while recording, so it cannot come to depend on this node.
+    a.clone()
 }
 
 fn attach(node: NodeRef, outs: &[NDArray]) {

@@ -1,7 +1,7 @@
 //! Where the calling Python code is: (code object, last instruction) interned to a number; file and line only for an error.
+use gluonish_base::Site;
 use gluonish_base::site::{Hooks, install as install_hooks};
 use gluonish_base::tls::tls;
-use gluonish_base::Site;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use std::cell::Cell;
@@ -14,6 +14,8 @@ struct Sites {
     /// Code object (one reference kept, so that its address stays its own) and instruction, or line under the stable ABI.
     list: Vec<(usize, i32)>,
     blocks: Vec<String>,
+    /// Code objects by whether they belong to the package.
+    ours: HashMap<usize, bool>,
 }
 
 fn sites() -> MutexGuard<'static, Sites> {
@@ -25,6 +27,13 @@ thread_local!(static LAST: Cell<(usize, i32, u32)> = const { Cell::new((0, 0, 0)
 
 pub(crate) fn install() {
     install_hooks(Hooks { here, describe });
+}
+
+/// The directory of the Python package, whose own frames are skipped: users look for a line of theirs.
+static PACKAGE: OnceLock<String> = OnceLock::new();
+
+pub(crate) fn set_package(directory: String) {
+    let _ = PACKAGE.set(directory);
 }
 
 fn here() -> Site {
@@ -40,14 +49,68 @@ fn here() -> Site {
         if frame.is_null() {
             return Site { code: 0, block };
         }
-        let code = ffi::PyFrame_GetCode(frame);
-        let at = instruction(frame);
+        let (code, at) = place(frame);
         let (c, i, id) = LAST.get();
-        let id = if (c, i) == (code as usize, at) { id } else { intern(code as usize, at) };
-        LAST.set((code as usize, at, id));
+        let id = if (c, i) == (code as usize, at) {
+            id
+        } else if is_ours(code as usize) {
+            caller(frame).unwrap_or_else(|| intern(code as usize, at))
+        } else {
+            let id = intern(code as usize, at);
+            LAST.set((code as usize, at, id));
+            id
+        };
         ffi::Py_DECREF(code.cast()); // the table keeps a reference of its own
         Site { code: id, block }
     }
+}
+
+/// # Safety
+/// The frame is alive and the thread attached. The code object is a new reference.
+unsafe fn place(frame: *mut ffi::PyFrameObject) -> (*mut ffi::PyCodeObject, i32) {
+    // SAFETY: by contract.
+    unsafe { (ffi::PyFrame_GetCode(frame), instruction(frame)) }
+}
+
+/// The site of the next frame further out that is not the package's own.
+///
+/// # Safety
+/// The frame is alive and the thread attached.
+#[cold]
+unsafe fn caller(frame: *mut ffi::PyFrameObject) -> Option<u32> {
+    // SAFETY: by contract; frames further out are counted while they are looked at.
+    unsafe {
+        let mut frame = ffi::PyFrame_GetBack(frame);
+        let mut found = None;
+        while !frame.is_null() {
+            if found.is_none() {
+                let (code, at) = place(frame);
+                found = (!is_ours(code as usize)).then(|| intern(code as usize, at));
+                ffi::Py_DECREF(code.cast());
+            }
+            let back = if found.is_none() { ffi::PyFrame_GetBack(frame) } else { std::ptr::null_mut() };
+            ffi::Py_DECREF(frame.cast());
+            frame = back;
+        }
+        found
+    }
+}
+
+/// Whether code belongs to the package. Asked once for each code object, which is kept so that its address stays its own.
+fn is_ours(code: usize) -> bool {
+    let Some(package) = PACKAGE.get() else { return false };
+    if let Some(known) = sites().ours.get(&code) {
+        return *known;
+    }
+    let answer = Python::attach(|py| {
+        // SAFETY: the caller holds a reference to the code object.
+        let object = unsafe { Bound::from_borrowed_ptr(py, code as *mut ffi::PyObject) };
+        let file = object.getattr("co_filename").and_then(|f| f.extract::<String>());
+        std::mem::forget(object.clone()); // the reference that the table keeps
+        file.is_ok_and(|f| f.starts_with(package.as_str()))
+    });
+    sites().ours.insert(code, answer);
+    answer
 }
 
 #[cfg(not(feature = "abi3"))]

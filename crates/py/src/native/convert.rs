@@ -64,7 +64,8 @@ pub(crate) fn from_array_like(o: &Bound<'_, PyAny>) -> PyResult<NDArray> {
 
 fn dims(shape: &[isize]) -> PyResult<Dims> {
     Dims::new(shape).ok_or_else(|| {
-        let text = format!("{} dimensions are more than the {} that an array can have", shape.len(), gluonish_base::MAX_DIMS);
+        let text =
+            format!("{} dimensions are more than the {} that an array can have", shape.len(), gluonish_base::MAX_DIMS);
         to_py(Error::new(Cause::Shape(text)).in_op("array"))
     })
 }
@@ -120,7 +121,8 @@ pub(crate) fn to_numpy(py: Python<'_>, a: &NDArray) -> PyResult<Py<PyAny>> {
 
 /// The array as contiguous, ready memory of a type that NumPy has, held as a reader (unless it is empty).
 fn plain(a: &NDArray) -> PyResult<NDArray> {
-    let run = |op, attrs: &[AttrVal], a: &NDArray| invoke(op, &[In::Array(a)], &Attrs::of(attrs)).map(|mut o| o.remove(0));
+    let run =
+        |op, attrs: &[AttrVal], a: &NDArray| invoke(op, &[In::Array(a)], &Attrs::of(attrs)).map(|mut o| o.remove(0));
     let mut a = gluonish_graph::detach(a);
     if a.dtype() == DType::BF16 {
         a = run(&CAST, &[AttrVal::DType(DType::F32)], &a).map_err(to_py)?;

@@ -1,0 +1,104 @@
+import doctest
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import gluonish as mx
+from gluonish import errors, nd
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.parametrize("page", ["README.md", *(f"docs/{p.name}" for p in sorted((ROOT / "docs").glob("*.md")))])
+def test_examples_of_the_pages(page):
+    assert doctest.testfile(str(ROOT / page), module_relative=False, optionflags=doctest.ELLIPSIS).failed == 0
+
+
+@pytest.mark.parametrize(
+    ("error", "bases"),
+    [
+        (errors.ShapeError, [ValueError]),
+        (errors.DTypeError, [TypeError]),
+        (errors.IndexOutOfRange, [IndexError]),
+        (errors.ArgumentError, [TypeError, ValueError]),
+        (errors.OutOfMemory, [MemoryError]),
+        (errors.DeviceError, []),
+        (errors.GradientError, []),
+        (errors.UnsupportedError, [NotImplementedError]),
+    ],
+)
+def test_each_is_what_users_expect(error, bases):
+    for base in (RuntimeError, mx.MXNetError, mx.base.MXNetError, *bases):
+        assert issubclass(error, base)
+    assert error.__module__ == "gluonish.errors"
+    assert error.__doc__
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "says"),
+    [
+        (lambda: nd.ones((2, 3)) + nd.ones(4), errors.ShapeError, "broadcast_add: cannot broadcast (2, 3) with (4,)"),
+        (lambda: nd.dot(nd.ones((2, 3)), nd.ones((2, 3))), errors.ShapeError, "(2, 3)"),
+        (lambda: nd.ones((2, 3))[5], errors.IndexOutOfRange, "5"),
+        (lambda: nd.ones((2, 3)).sum(axis=2), errors.IndexOutOfRange, "axis 2 is out of range for shape (2, 3)"),
+        (lambda: nd.ones(3).sum(axes=0), errors.ArgumentError, "there is no argument 'axes'"),
+        (lambda: nd.topk(nd.ones(3), ret_typ="all"), errors.ArgumentError, "ret_typ='all' is not valid"),
+        (lambda: nd.ones(2) + nd.ones(2, ctx=mx.cpu(1)), errors.DeviceError, "cpu(1)"),
+        (lambda: nd.ones(2).backward(), errors.GradientError, "attach_grad"),
+        (lambda: nd.one_hot(nd.ones(2)), errors.ArgumentError, "depth"),
+    ],
+)
+def test_messages(call, error, says):
+    with pytest.raises(error) as caught:
+        call()
+    assert says in str(caught.value)
+
+
+@pytest.mark.usefixtures("queued")
+def test_errors_of_queued_work_name_the_line():
+    bad = nd.array([[1, 2], [2, 1]])
+    y = nd.linalg.potrf(bad) + 1  # not positive definite
+    for _ in range(2):
+        with pytest.raises(errors.MXNetError, match="linalg_potrf") as caught:
+            y.asnumpy()
+        assert "test_errors.py" in str(caught.value)
+
+
+def run(program, **environment):
+    return subprocess.run(
+        [sys.executable, "-c", program], env={**os.environ, **environment}, capture_output=True, text=True, check=False
+    )
+
+
+def test_wrong_settings_stop_the_import():
+    result = run("import gluonish", GLUONISH_ENGIN="naive", GLUONISH_NUM_THREADS="many")
+    assert result.returncode == 1
+    last = result.stderr.strip().splitlines()[-1]
+    assert last.startswith("gluonish.errors.ArgumentError: GLUONISH_ENGIN is not a setting; the settings are")
+    assert "GLUONISH_NUM_THREADS=many is not valid" in last
+
+
+def test_settings_hold():
+    program = "import gluonish as mx; print(mx.engine.is_naive(), mx.engine.num_threads())"
+    assert run(program, GLUONISH_ENGINE="naive", GLUONISH_NUM_THREADS="1").stdout.split() == ["True", "1"]
+
+
+def test_import_is_light():
+    """What is rarely needed is not imported."""
+    program = "import sys, numpy; before = set(sys.modules); import gluonish; print(*(set(sys.modules) - before))"
+    added = set(run(program).stdout.split())
+    assert not added & {
+        "json",
+        "difflib",
+        "importlib.metadata",
+        "concurrent.futures",
+        "subprocess",
+        "gluonish.profiler",
+    }
+
+
+def test_version():
+    assert mx.__version__.count(".") == 2
