@@ -6,7 +6,7 @@ use crate::tape;
 use gluonish_base::tls::tls;
 use gluonish_base::{Cause, DType, Dims, Error, Result, Site};
 use gluonish_engine::{TapeMark, Var, Write};
-use gluonish_kernels::{Attrs, Mode};
+use gluonish_kernels::{AttrVal, Attrs, Mode};
 use gluonish_ops::rows::Slice;
 use gluonish_ops::{Body, Call, Meta, Metas, Op, rows};
 use smallvec::SmallVec;
@@ -120,8 +120,8 @@ pub fn assign(a: &NDArray, slice: &Slice, value: In<'_>) -> Result {
     }
     let fitted;
     let value = match value {
-        In::Array(v) if v.shape() != part.shape() || v.dtype() != a.dtype() => {
-            fitted = fit(v, part.shape(), a.dtype())?;
+        In::Array(v) if v.shape() != part.shape() || v.dtype() != a.dtype() || v.overlaps(a) => {
+            fitted = fit(v, part.shape(), a)?;
             In::Array(&fitted)
         }
         v => v,
@@ -129,20 +129,22 @@ pub fn assign(a: &NDArray, slice: &Slice, value: In<'_>) -> Result {
     write(&rows::SLICE_ASSIGN, &[In::Array(a), value], &attrs, a)
 }
 
-/// The value of an assignment in the shape and type of its target, recorded.
-fn fit(v: &NDArray, shape: &Dims, dtype: DType) -> Result<NDArray> {
-    use gluonish_kernels::AttrVal;
+/// The value of an assignment in the shape and type of its target and in memory of its own, recorded.
+fn fit(v: &NDArray, shape: &Dims, target: &NDArray) -> Result<NDArray> {
+    let run = |op, v: &NDArray, attrs: &[AttrVal]| {
+        invoke(op, &[In::Array(v)], &Attrs::of(attrs)).map(|mut outs| outs.remove(0))
+    };
     let mut v = v.clone();
     if v.shape() != shape {
         if v.shape().broadcast(shape) != Some(*shape) {
             return Err(Error::new(Cause::Broadcast { lhs: *v.shape(), rhs: *shape }).in_op("assignment"));
         }
-        v = invoke(&rows::BROADCAST_TO, &[In::Array(&v)], &Attrs::of(&[AttrVal::Ints(*shape)]))?.remove(0);
+        v = run(&rows::BROADCAST_TO, &v, &[AttrVal::Ints(*shape)])?;
     }
-    if v.dtype() != dtype {
-        v = invoke(&rows::CAST, &[In::Array(&v)], &Attrs::of(&[AttrVal::DType(dtype)]))?.remove(0);
+    if v.dtype() != target.dtype() {
+        v = run(&rows::CAST, &v, &[AttrVal::DType(target.dtype())])?;
     }
-    Ok(v)
+    if v.overlaps(target) { run(&rows::COPY, &v, &[]) } else { Ok(v) }
 }
 
 /// Refuses a write that would make a recorded gradient wrong, before anything changes.

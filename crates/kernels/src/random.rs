@@ -16,7 +16,7 @@ use crate::dispatch::Elem;
 use crate::reduce::{Acc, Sink};
 use crate::view::{Cx, Mode, Out};
 use crate::walk::Walk;
-use generate::{bernoulli_32, normal_32, normal_64, randint_64, uniform_32, uniform_64};
+use generate::{Words, bernoulli_32, normal_32, normal_64, randint_64, uniform_32, uniform_64, words};
 use gluonish_base::{Cause, DType, Result, pool};
 use half::{bf16, f16};
 
@@ -24,13 +24,12 @@ use half::{bf16, f16};
 /// the largest value below `high`.
 pub fn uniform(cx: &Cx, low: f64, high: f64, out: &Out<'_>) -> Result {
     floating(out)?;
-    let key = cx.ticket.key();
     let top = below(high.max(low), out.view.dtype).max(low);
     if out.view.dtype == DType::F64 {
-        fill(cx, out, |group, to| uniform_64(key, group, low, high - low, top, to));
+        fill(cx, out, |words, to| uniform_64(words, low, high - low, top, to));
     } else {
         let (low, span, top) = (low as f32, (high - low) as f32, top as f32);
-        fill(cx, out, |group, to| uniform_32(key, group, low, span, top, to));
+        fill(cx, out, |words, to| uniform_32(words, low, span, top, to));
     }
     Ok(())
 }
@@ -38,12 +37,11 @@ pub fn uniform(cx: &Cx, low: f64, high: f64, out: &Out<'_>) -> Result {
 /// Normal with mean `loc` and standard deviation `scale`, for floating types.
 pub fn normal(cx: &Cx, loc: f64, scale: f64, out: &Out<'_>) -> Result {
     floating(out)?;
-    let key = cx.ticket.key();
     if out.view.dtype == DType::F64 {
-        fill(cx, out, |group, to| normal_64(key, group, loc, scale, to));
+        fill(cx, out, |words, to| normal_64(words, loc, scale, to));
     } else {
         let (loc, scale) = (loc as f32, scale as f32);
-        fill(cx, out, |group, to| normal_32(key, group, loc, scale, to));
+        fill(cx, out, |words, to| normal_32(words, loc, scale, to));
     }
     Ok(())
 }
@@ -53,11 +51,10 @@ pub fn bernoulli(cx: &Cx, p: f64, out: &Out<'_>) -> Result {
     if !(0.0..=1.0).contains(&p) {
         return Err(Cause::Value(format!("a probability lies between 0 and 1: {p} does not")).into());
     }
-    let key = cx.ticket.key();
     // A word below the threshold is a success; certainty has no threshold of 32 bits.
     let threshold = u32::try_from((p * 4_294_967_296.0) as u64).ok();
-    fill(cx, out, |group, to| match threshold {
-        Some(t) => bernoulli_32(key, group, t, to),
+    fill(cx, out, |words, to| match threshold {
+        Some(t) => bernoulli_32(words, t, to),
         None => to.fill(1.0),
     });
     Ok(())
@@ -68,9 +65,8 @@ pub fn randint(cx: &Cx, low: i64, high: i64, out: &Out<'_>) -> Result {
     if high <= low {
         return Err(Cause::Value(format!("no integer is at least {low} and below {high}")).into());
     }
-    let key = cx.ticket.key();
     let width = high.wrapping_sub(low) as u64;
-    fill(cx, out, |group, to| randint_64(key, group, low, width, to));
+    fill(cx, out, |words, to| randint_64(words, low, width, to));
     Ok(())
 }
 
@@ -104,27 +100,36 @@ fn below(v: f64, d: DType) -> f64 {
 
 /// Values of one task: a whole number of groups of either kind.
 const CHUNK: usize = 1 << 14;
+/// Groups that are made at once: their words stay in the first cache.
+const BATCH: usize = 16;
 
-/// Fills the output with what `make(group, values)` makes, called with the number of the first group (sixteen blocks) and
-/// room for whole groups.
-fn fill<A: Acc>(cx: &Cx, out: &Out<'_>, make: impl Fn(u64, &mut [A]) + Sync) {
+/// Fills the output with what `make(words, values)` makes from the words of whole groups.
+fn fill<A: Acc>(cx: &Cx, out: &Out<'_>, make: impl Fn(&[Words], &mut [A]) + Sync) {
     const { assert!(CHUNK.is_multiple_of(generate::group::<f32>()) && CHUNK.is_multiple_of(generate::group::<f64>())) };
-    let group = generate::group::<A>();
+    let (key, group) = (cx.ticket.key(), generate::group::<A>());
     let n = out.view.size;
     let walk = Walk::new(out.view.shape, [out.view.strides; 2]).coalesced();
     let sink = Sink::<A>::new(out, 0);
     let in_place = out.view.contiguous && out.mode == Mode::Write && out.view.dtype == A::DTYPE;
+    let make_from = |first: usize, to: &mut [A]| {
+        let mut batch = [Words::default(); BATCH];
+        for (b, to) in to.chunks_mut(BATCH * group).enumerate() {
+            let batch = &mut batch[..to.len() / group];
+            words(key, (first / group + b * BATCH) as u64, batch);
+            make(batch, to);
+        }
+    };
     pool::run(n.div_ceil(CHUNK), cx.threads, |task| {
         let (from, to) = (task * CHUNK, n.min((task + 1) * CHUNK));
         let whole = if in_place { (to - from) / group * group } else { 0 };
         if whole > 0 {
             // SAFETY: the output has no gaps and holds this type; each task has its own range of it.
-            make((from / group) as u64, unsafe { sink.slice::<A>(from, whole) });
+            make_from(from, unsafe { sink.slice::<A>(from, whole) });
         }
         let rest = from + whole;
         if rest < to {
             let mut values = vec![A::default(); (to - rest).next_multiple_of(group)];
-            make((rest / group) as u64, &mut values);
+            make_from(rest, &mut values);
             // SAFETY: these values are in the output and belong to this task.
             unsafe { sink.put(&walk, rest, &values[..to - rest]) };
         }

@@ -1,4 +1,5 @@
 //! The CUDA C text of formulas: well formed as far as a look at it can tell. A compiler looks at it elsewhere.
+#![allow(clippy::unwrap_used)]
 use gluonish_base::{DType, Dims, MAX_DIMS};
 use gluonish_kernels::map::{Class, Map, Program, device_space};
 use gluonish_kernels::{Mode, Out, View, map};

@@ -1,5 +1,6 @@
 //! Every function in float32 against float64, over dense sweeps, on every instruction set that the machine has; and the
 //! instruction sets against each other, bit for bit.
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
 use gluonish_base::isa::{Isa, detected, limit};
 use gluonish_base::{DType, Dims};
 use gluonish_kernels::map::{Class, Map, apply};
@@ -155,7 +156,8 @@ fn pairs(bad: &mut Vec<String>) {
         // Exact quotients of float32 numbers are far from any integer they are not, in float64.
         if b == 0.0 { a / b } else { ((a - modulo(a, b)) / b).round() }
     };
-    let cases: [(&str, &Map, fn(f64, f64) -> f64, f64); 5] = [
+    type Pair<'a> = (&'a str, &'a Map, fn(f64, f64) -> f64, f64);
+    let cases: [Pair; 5] = [
         ("pow", &POW, f64::powf, 2.0),
         ("arctan2", &ARCTAN2, f64::atan2, 2.5),
         ("hypot", &HYPOT, f64::hypot, 0.51),

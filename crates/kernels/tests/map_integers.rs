@@ -1,4 +1,5 @@
 //! Integers: every pair of 8-bit values, and the corners of the wide types.
+#![allow(clippy::unwrap_used)]
 mod map_naive;
 use gluonish_base::DType;
 use gluonish_kernels::map::{Class, Map, apply};

@@ -1,6 +1,6 @@
 //! The blocked product of one rectangle of C: blocks of k, panels of B and panels of A are nested so that each stays in
 //! the cache that holds it.
-use super::epilogue::Epilogue;
+use super::epilogue::{Epilogue, Finish};
 use super::output::Output;
 use super::pack::{Mat, PackA, PackB};
 use super::scratch::{Scratch, Slot};
@@ -66,7 +66,7 @@ struct Places<T> {
 struct Target<T> {
     c: *mut T,
     ldc: isize,
-    mode: Mode,
+    add: bool,
 }
 
 /// One block of k.
@@ -90,11 +90,12 @@ impl<A, B, C, E> Product<A, B, C, E> {
         C: Output<S::T>,
         E: Epilogue<S::T>,
     {
-        let in_parts = E::LINEAR || self.mode == Mode::Write || self.k <= S::KC;
+        // What C holds already must not go through the epilogue.
+        let direct = E::IDENTITY || self.mode == Mode::Write;
         // SAFETY: the caller's.
         unsafe {
-            match self.c.rows_in_place().filter(|_| in_parts) {
-                Some((c, ldc)) => self.blocks::<S>(Target { c, ldc, mode: self.mode }, rows, cols),
+            match self.c.rows_in_place().filter(|_| direct) {
+                Some((c, ldc)) => self.blocks::<S>(Target { c, ldc, add: self.mode == Mode::Add }, rows, cols),
                 None => self.aside::<S>(rows, cols),
             }
         }
@@ -117,7 +118,7 @@ impl<A, B, C, E> Product<A, B, C, E> {
             let c = buf.ptr().wrapping_sub(top * ld + cols.start);
             // SAFETY: the caller's; the buffer holds the strip.
             unsafe {
-                let to = Target { c, ldc: ld as isize, mode: Mode::Write };
+                let to = Target { c, ldc: ld as isize, add: false };
                 self.blocks::<S>(to, strip.clone(), cols.clone());
                 self.c.store(buf.ptr(), ld, strip, cols.clone(), self.mode);
             }
@@ -183,7 +184,7 @@ impl<A, B, C, E> Product<A, B, C, E> {
     {
         let apart = at.a.is_some_and(|a| a.rs != 1);
         let panels = Parts::new(rows.len(), if apart { S::MR_APART } else { S::MR });
-        let (partial, add, ldc) = (!first, to.mode == Mode::Add, to.ldc);
+        let (add, ldc) = (to.add || !first, to.ldc);
         // SAFETY: the caller's; panels are within the buffers, tiles within C.
         unsafe {
             if at.a.is_none() {
@@ -207,7 +208,10 @@ impl<A, B, C, E> Product<A, B, C, E> {
                         None => Mat::new(at.a_buf.add(i * kc + r * S::LANES).cast_const(), 1, m as isize),
                     };
                     let c = to.c.wrapping_offset(row as isize * ldc).wrapping_add(col);
-                    S::tile(&Tile { m, k: kc, a, b, b_stride, c, ldc, lanes, row, col, partial, last, add }, self.e);
+                    S::tile(&Tile { m, k: kc, a, b, b_stride, c, ldc, lanes, add });
+                    if last && !E::IDENTITY {
+                        S::enter(Finish::<S, E> { e: self.e, c, ldc, row, col, rows: m, cols: lanes });
+                    }
                 }
             }
         }

@@ -1,11 +1,12 @@
-//! What happens to a value of C between the last multiplication and the store.
-use super::simd::{Real, Simd};
+//! What happens to a value of C after the last multiplication.
+use super::simd::{Body, Real, Simd};
 
-/// A function of the finished product, applied to each vector of C while it is in a register. Its parts are compile-time
-/// flags: a run-time test in the store costs 10-25 % on products with a short k.
+/// A function of the finished product, applied to each tile of C right after its last multiplication, when it is still in
+/// the nearest cache. A pass of its own, not a part of the register tile: the tile is compiled once, whatever functions
+/// there are. Optional parts of a function are compile-time flags; run-time tests would cost more than the work.
 pub trait Epilogue<T: Real>: Copy + Send + Sync {
-    /// Whether `f(x + y) = f(x) + f(y)`: then it may be applied to partial sums.
-    const LINEAR: bool = false;
+    /// Whether it changes nothing.
+    const IDENTITY: bool = false;
 
     /// `row` and `col` are where lane 0 stands in C; the first `lanes` lanes are real. To be `inline(always)`.
     ///
@@ -20,7 +21,7 @@ pub trait Epilogue<T: Real>: Copy + Send + Sync {
 pub struct Identity;
 
 impl<T: Real> Epilogue<T> for Identity {
-    const LINEAR: bool = true;
+    const IDENTITY: bool = true;
 
     #[inline(always)]
     unsafe fn apply<S: Simd<T = T>>(self, x: S::V, _: usize, _: usize, _: usize) -> S::V {
@@ -33,8 +34,6 @@ impl<T: Real> Epilogue<T> for Identity {
 pub struct Scale<T>(pub T);
 
 impl<T: Real> Epilogue<T> for Scale<T> {
-    const LINEAR: bool = true;
-
     #[inline(always)]
     unsafe fn apply<S: Simd<T = T>>(self, x: S::V, _: usize, _: usize, _: usize) -> S::V {
         // SAFETY: the caller vouches for the instructions.
@@ -111,5 +110,41 @@ impl<T: Real, const ROW: bool, const SC: bool, const B: bool, const A: bool, con
             }
         }
         x
+    }
+}
+
+/// Applies an epilogue to a rectangle in memory.
+pub(super) struct Finish<S: Simd, E> {
+    pub e: E,
+    pub c: *mut S::T,
+    pub ldc: isize,
+    /// Where the rectangle stands in C.
+    pub row: usize,
+    pub col: usize,
+    pub rows: usize,
+    pub cols: usize,
+}
+
+impl<S: Simd, E: Epilogue<S::T>> Body for Finish<S, E> {
+    type Out = ();
+
+    #[inline(always)]
+    unsafe fn run(self) {
+        let Finish { e, c, ldc, row, col, rows, cols } = self;
+        let whole = cols / S::LANES * S::LANES;
+        for i in 0..rows {
+            let c = c.wrapping_offset(i as isize * ldc);
+            // SAFETY: the rectangle lies in C, and nobody else touches it.
+            unsafe {
+                for j in (0..whole).step_by(S::LANES) {
+                    let p = c.add(j);
+                    S::store(p, e.apply::<S>(S::load(p), row + i, col + j, S::LANES));
+                }
+                if whole < cols {
+                    let (p, lanes) = (c.add(whole), cols - whole);
+                    S::store_part(p, lanes, e.apply::<S>(S::load_part(p, lanes), row + i, col + whole, lanes));
+                }
+            }
+        }
     }
 }

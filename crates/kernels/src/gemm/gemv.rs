@@ -1,6 +1,6 @@
 //! Products with a vector: every element of the matrix is used once, so nothing is packed and memory sets the pace.
 use super::block::Product;
-use super::epilogue::Epilogue;
+use super::epilogue::{Epilogue, Finish};
 use super::output::Output;
 use super::pack::{Mat, PackA, PackB};
 use super::scratch::{Scratch, Slot};
@@ -53,13 +53,13 @@ where
                 let mat = Mat { p: mat.at(top, k0), ..mat };
                 S::enter(Add::<S> { mat, x, y: y.ptr(), rows: part.len(), cols: len, of: PhantomData });
             }
-            S::enter(Finish::<S, E> { y: y.ptr(), part: part.clone(), is_row, e: p.e, of: PhantomData });
-            let len = part.len();
-            if is_row {
-                p.c.store(y.ptr(), len, 0..1, part, p.mode);
-            } else {
-                p.c.store(y.ptr(), 1, part, 0..1, p.mode);
+            let (rows, cols) = if is_row { (0..1, part) } else { (part, 0..1) };
+            if !E::IDENTITY {
+                let (row, col) = (rows.start, cols.start);
+                let (e, c, ldc) = (p.e, y.ptr(), cols.len() as isize);
+                S::enter(Finish::<S, E> { e, c, ldc, row, col, rows: rows.len(), cols: cols.len() });
             }
+            p.c.store(y.ptr(), cols.len(), rows, cols, p.mode);
         }
     }
     true
@@ -186,34 +186,6 @@ impl<S: Simd> Add<S> {
                     y = S::fma(S::load_part(col[v].add(whole), lanes), x[v], y);
                 }
                 S::store_part(self.y.add(whole), lanes, y);
-            }
-        }
-    }
-}
-
-/// The epilogue over finished results.
-struct Finish<S: Simd, E> {
-    y: *mut S::T,
-    part: Range<usize>,
-    is_row: bool,
-    e: E,
-    of: PhantomData<S>,
-}
-
-impl<S: Simd, E: Epilogue<S::T>> Body for Finish<S, E> {
-    type Out = ();
-
-    #[inline(always)]
-    unsafe fn run(self) {
-        let step = if self.is_row { S::LANES } else { 1 };
-        for u in (0..self.part.len()).step_by(step) {
-            let lanes = step.min(self.part.len() - u);
-            let at = self.part.start + u;
-            let (row, col) = if self.is_row { (0, at) } else { (at, 0) };
-            // SAFETY: the results lie in C at these places.
-            unsafe {
-                let p = self.y.add(u);
-                S::store_part(p, lanes, self.e.apply::<S>(S::load_part(p, lanes), row, col, lanes));
             }
         }
     }

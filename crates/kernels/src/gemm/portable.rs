@@ -1,5 +1,4 @@
 //! Vectors as arrays, which the compiler maps to whatever the target has. Also what the other instances are tested against.
-use super::epilogue::Epilogue;
 use super::simd::{Body, Real, Simd};
 use super::tile::{Tile, tile_rows};
 use std::marker::PhantomData;
@@ -28,8 +27,8 @@ impl<T: Real + Send + Sync> Simd for Portable<T> {
         // SAFETY: the caller's.
         unsafe { body.run() }
     }
-    unsafe fn tile<E: Epilogue<T>>(tile: &Tile<T>, e: E) {
-        tile_rows!(tile, e, [1 2 3 4], [1 2 3 4])
+    unsafe fn tile(tile: &Tile<T>) {
+        tile_rows!(tile, [1 2 3 4], [1 2 3 4])
     }
     #[inline(always)]
     unsafe fn splat(x: T) -> [T; N] {

@@ -1,6 +1,5 @@
 //! What a kernel needs from an instruction set. Code is written once over [`Simd`] and melts into a function that has the
 //! instructions switched on: everything in between is `inline(always)`, or values would go through memory.
-use super::epilogue::Epilogue;
 use super::portable::Portable;
 use super::tile::Tile;
 #[cfg(target_arch = "x86_64")]
@@ -81,7 +80,7 @@ pub trait Simd: Copy + Send + Sync + 'static {
     /// Runs `body` with the instructions switched on.
     unsafe fn enter<B: Body>(body: B) -> B::Out;
     /// Multiplies one register tile of at most `MR` rows.
-    unsafe fn tile<E: Epilogue<Self::T>>(tile: &Tile<Self::T>, e: E);
+    unsafe fn tile(tile: &Tile<Self::T>);
 
     unsafe fn splat(x: Self::T) -> Self::V;
     unsafe fn load(p: *const Self::T) -> Self::V;

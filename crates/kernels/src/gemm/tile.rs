@@ -1,9 +1,7 @@
 //! The register tile: M rows of two vectors (or one) of C, held in registers while k runs. The A operand is only ever
-//! broadcast, so it comes from a packed panel or from any strided matrix; the B operand is read as whole vectors.
-use super::epilogue::Epilogue;
+//! broadcast, so it comes from a packed panel or from where it lies; the B operand is read as whole vectors.
 use super::pack::Mat;
 use super::simd::{Body, Simd};
-use std::marker::PhantomData;
 
 /// One tile's operands and place.
 #[derive(Clone, Copy)]
@@ -20,14 +18,7 @@ pub struct Tile<T> {
     pub ldc: isize,
     /// Valid columns.
     pub lanes: usize,
-    /// Where the tile stands in C, for the epilogue.
-    pub row: usize,
-    pub col: usize,
-    /// C holds the sum over smaller k.
-    pub partial: bool,
-    /// This is the last block of k.
-    pub last: bool,
-    /// The finished value is added to what C held; with an epilogue that is not linear only when there is one block of k.
+    /// The product is added to what C holds.
     pub add: bool,
 }
 
@@ -151,79 +142,52 @@ unsafe fn multiply<S: Simd, const M: usize, const NV: usize, W: Walk<S::T>>(
     }
 }
 
-/// How the rows of a tile leave: `FULL` says that every lane is real, `OLD` that C's contents come first (partial sums, or
-/// what a linear epilogue adds to).
-struct Leave<'a, S: Simd, E, const FULL: bool, const OLD: bool> {
-    t: &'a Tile<S::T>,
-    e: E,
-}
-
-impl<S: Simd, E: Epilogue<S::T>, const FULL: bool, const OLD: bool> Leave<'_, S, E, FULL, OLD> {
-    /// One row.
-    #[inline(always)]
-    unsafe fn row<const NV: usize>(&self, row: [S::V; NV], i: usize) {
-        let c = self.t.c.wrapping_offset(i as isize * self.t.ldc);
-        for v in 0..NV {
-            let at = v * S::LANES;
-            let lanes = if FULL { S::LANES } else { self.t.lanes.saturating_sub(at).min(S::LANES) };
-            if lanes > 0 {
-                // SAFETY: C has this row and these columns, and nobody else writes them.
-                unsafe { self.vector(row[v], c.add(at), (i, at, lanes)) };
-            }
-        }
-    }
-
-    #[inline(always)]
-    unsafe fn vector(&self, mut x: S::V, p: *mut S::T, (i, j, lanes): (usize, usize, usize)) {
-        let (row, col) = (self.t.row + i, self.t.col + j);
-        // SAFETY: the place lies in C.
+/// Stores a row of C. `FULL` says that every lane is real, `ADD` that the row is added to what C holds.
+#[inline(always)]
+unsafe fn store<S: Simd, const NV: usize, const FULL: bool, const ADD: bool>(c: *mut S::T, row: [S::V; NV], lanes: usize) {
+    for v in 0..NV {
+        let p = c.wrapping_add(v * S::LANES);
+        let lanes = if FULL { S::LANES } else { lanes.saturating_sub(v * S::LANES).min(S::LANES) };
+        // SAFETY: C has this row and these columns, and nobody else writes them.
         unsafe {
             let old = || if FULL { S::load(p) } else { S::load_part(p, lanes) };
-            if E::LINEAR {
-                x = self.e.apply::<S>(x, row, col, lanes);
+            let x = if ADD { S::add(row[v], old()) } else { row[v] };
+            if FULL {
+                S::store(p, x)
+            } else {
+                S::store_part(p, lanes, x)
             }
-            if OLD {
-                x = S::add(x, old());
-            }
-            if !E::LINEAR && self.t.last {
-                x = self.e.apply::<S>(x, row, col, lanes);
-                if self.t.add {
-                    x = S::add(x, old());
-                }
-            }
-            if FULL { S::store(p, x) } else { S::store_part(p, lanes, x) }
         }
     }
 }
 
-struct Run<'a, S: Simd, E, W, const M: usize, const NV: usize> {
+struct Run<'a, S: Simd, W, const M: usize, const NV: usize> {
     t: &'a Tile<S::T>,
     a: W,
-    e: E,
-    of: PhantomData<S>,
 }
 
-impl<S: Simd, E: Epilogue<S::T>, W: Walk<S::T>, const M: usize, const NV: usize> Body for Run<'_, S, E, W, M, NV> {
+impl<S: Simd, W: Walk<S::T>, const M: usize, const NV: usize> Body for Run<'_, S, W, M, NV> {
     type Out = ();
 
     #[inline(always)]
     unsafe fn run(self) {
-        let Run { a, e, .. } = self;
         // A copy: the compiler need not fear that a store to C changes it.
-        let t = &{ *self.t };
-        macro_rules! leave {
-            ($acc:ident, $full:literal, $old:literal) => {
-                unrolled!(M, i, { Leave::<S, E, $full, $old> { t, e }.row($acc[i], i) })
+        let t = *self.t;
+        macro_rules! store {
+            ($acc:ident, $full:literal, $add:literal) => {
+                unrolled!(M, i, {
+                    store::<S, NV, $full, $add>(t.c.wrapping_offset(i as isize * t.ldc), $acc[i], t.lanes)
+                })
             };
         }
         // SAFETY: the operands are as the tile says.
         unsafe {
-            let acc = multiply::<S, M, NV, W>(t.k, a, t.b, t.b_stride, t.c, t.ldc);
-            match (t.lanes == NV * S::LANES, t.partial || E::LINEAR && t.add) {
-                (true, false) => leave!(acc, true, false),
-                (true, true) => leave!(acc, true, true),
-                (false, false) => leave!(acc, false, false),
-                (false, true) => leave!(acc, false, true),
+            let acc = multiply::<S, M, NV, W>(t.k, self.a, t.b, t.b_stride, t.c, t.ldc);
+            match (t.lanes == NV * S::LANES, t.add) {
+                (true, false) => store!(acc, true, false),
+                (true, true) => store!(acc, true, true),
+                (false, false) => store!(acc, false, false),
+                (false, true) => store!(acc, false, true),
             }
         }
     }
@@ -234,9 +198,9 @@ impl<S: Simd, E: Epilogue<S::T>, W: Walk<S::T>, const M: usize, const NV: usize>
 /// # Safety
 /// The processor has the instructions of `S`; A, B and C are valid as the tile says.
 #[inline(always)]
-pub(super) unsafe fn adjacent<S: Simd, E: Epilogue<S::T>, const M: usize>(t: &Tile<S::T>, e: E) {
+pub(super) unsafe fn adjacent<S: Simd, const M: usize>(t: &Tile<S::T>) {
     // SAFETY: the caller's.
-    unsafe { vectors::<S, E, _, M>(t, Adjacent { p: t.a.p, cs: t.a.cs }, e) }
+    unsafe { vectors::<S, _, M>(t, Adjacent { p: t.a.p, cs: t.a.cs }) }
 }
 
 /// Multiplies a tile of exactly `M` rows that are contiguous in A.
@@ -244,31 +208,31 @@ pub(super) unsafe fn adjacent<S: Simd, E: Epilogue<S::T>, const M: usize>(t: &Ti
 /// # Safety
 /// As for `adjacent`.
 #[inline(always)]
-pub(super) unsafe fn apart<S: Simd, E: Epilogue<S::T>, const M: usize>(t: &Tile<S::T>, e: E) {
+pub(super) unsafe fn apart<S: Simd, const M: usize>(t: &Tile<S::T>) {
     // SAFETY: the caller's.
-    unsafe { vectors::<S, E, _, M>(t, Apart::<_, M>::new(t.a), e) }
+    unsafe { vectors::<S, _, M>(t, Apart::<_, M>::new(t.a)) }
 }
 
 #[inline(always)]
-unsafe fn vectors<S: Simd, E: Epilogue<S::T>, W: Walk<S::T>, const M: usize>(t: &Tile<S::T>, a: W, e: E) {
+unsafe fn vectors<S: Simd, W: Walk<S::T>, const M: usize>(t: &Tile<S::T>, a: W) {
     // SAFETY: the caller's.
     unsafe {
         if t.lanes > S::LANES {
-            S::enter(Run::<S, E, W, M, 2> { t, a, e, of: PhantomData })
+            S::enter(Run::<S, W, M, 2> { t, a })
         } else {
-            S::enter(Run::<S, E, W, M, 1> { t, a, e, of: PhantomData })
+            S::enter(Run::<S, W, M, 1> { t, a })
         }
     }
 }
 
 /// The body of `Simd::tile`: run-time rows to a compile-time tile, for rows of A that are adjacent and for others.
 macro_rules! tile_rows {
-    ($t:expr, $e:expr, [$($m:literal)*], [$($s:literal)*]) => {
+    ($t:expr, [$($m:literal)*], [$($s:literal)*]) => {
         // SAFETY: the caller's.
         unsafe {
             match ($t.a.rs == 1, $t.m) {
-                $((true, $m) => crate::gemm::tile::adjacent::<Self, E, $m>($t, $e),)*
-                $((false, $s) => crate::gemm::tile::apart::<Self, E, $s>($t, $e),)*
+                $((true, $m) => crate::gemm::tile::adjacent::<Self, $m>($t),)*
+                $((false, $s) => crate::gemm::tile::apart::<Self, $s>($t),)*
                 _ => debug_assert!(false, "a tile of {} rows", $t.m),
             }
         }

@@ -1,5 +1,4 @@
 //! AVX2 with FMA, and AVX-512.
-use super::epilogue::Epilogue;
 use super::simd::{Body, Simd};
 use super::tile::{Tile, tile_rows};
 use std::arch::x86_64::*;
@@ -145,8 +144,8 @@ impl Simd for Avx2<f32> {
         _mm256_fmadd_ps
     );
     masked!(table f32, __m256, MASK32, _mm256_maskload_ps, _mm256_maskstore_ps);
-    unsafe fn tile<E: Epilogue<f32>>(tile: &Tile<f32>, e: E) {
-        tile_rows!(tile, e, [1 2 3 4 5 6], [1 2 3 4 5 6])
+    unsafe fn tile(tile: &Tile<f32>) {
+        tile_rows!(tile, [1 2 3 4 5 6], [1 2 3 4 5 6])
     }
     #[inline(always)]
     unsafe fn sum(a: __m256) -> f32 {
@@ -207,8 +206,8 @@ impl Simd for Avx2<f64> {
         _mm256_fmadd_pd
     );
     masked!(table f64, __m256d, MASK64, _mm256_maskload_pd, _mm256_maskstore_pd);
-    unsafe fn tile<E: Epilogue<f64>>(tile: &Tile<f64>, e: E) {
-        tile_rows!(tile, e, [1 2 3 4 5 6], [1 2 3 4 5 6])
+    unsafe fn tile(tile: &Tile<f64>) {
+        tile_rows!(tile, [1 2 3 4 5 6], [1 2 3 4 5 6])
     }
     #[inline(always)]
     unsafe fn sum(a: __m256d) -> f64 {
@@ -262,8 +261,8 @@ impl Simd for Avx512<f32> {
         _mm512_fmadd_ps
     );
     masked!(bits f32, __m512, __mmask16, _mm512_maskz_loadu_ps, _mm512_mask_storeu_ps);
-    unsafe fn tile<E: Epilogue<f32>>(tile: &Tile<f32>, e: E) {
-        tile_rows!(tile, e, [1 2 3 4 5 6 7 8 9 10 11 12 13 14], [1 2 3 4 5 6 7 8])
+    unsafe fn tile(tile: &Tile<f32>) {
+        tile_rows!(tile, [1 2 3 4 5 6 7 8 9 10 11 12 13 14], [1 2 3 4 5 6 7 8])
     }
     #[inline(always)]
     unsafe fn sum(a: __m512) -> f32 {
@@ -339,8 +338,8 @@ impl Simd for Avx512<f64> {
         _mm512_fmadd_pd
     );
     masked!(bits f64, __m512d, __mmask8, _mm512_maskz_loadu_pd, _mm512_mask_storeu_pd);
-    unsafe fn tile<E: Epilogue<f64>>(tile: &Tile<f64>, e: E) {
-        tile_rows!(tile, e, [1 2 3 4 5 6 7 8 9 10 11 12 13 14], [1 2 3 4 5 6 7 8])
+    unsafe fn tile(tile: &Tile<f64>) {
+        tile_rows!(tile, [1 2 3 4 5 6 7 8 9 10 11 12 13 14], [1 2 3 4 5 6 7 8])
     }
     #[inline(always)]
     unsafe fn sum(a: __m512d) -> f64 {

@@ -15,28 +15,28 @@ enum Cheap {
 use Cheap::{Add, Mul, Sub};
 
 static PLAIN: [(Cheap, Map); 3] = [
-    (Add, crate::map!(float |i, a, b| i.add(a, b))),
-    (Sub, crate::map!(float |i, a, b| i.sub(a, b))),
-    (Mul, crate::map!(float |i, a, b| i.mul(a, b))),
+    (Add, crate::map!(float | i, a, b | i.add(a, b))),
+    (Sub, crate::map!(float | i, a, b | i.sub(a, b))),
+    (Mul, crate::map!(float | i, a, b | i.mul(a, b))),
 ];
 
 /// `outer(inner(a, b), c)`.
 static LEFT: [(Cheap, Cheap, Map); 9] = [
-    (Add, Add, crate::map!(float |i, a, b, c| i.add(i.add(a, b), c))),
-    (Add, Sub, crate::map!(float |i, a, b, c| i.add(i.sub(a, b), c))),
-    (Add, Mul, crate::map!(float |i, a, b, c| i.add(i.mul(a, b), c))),
-    (Sub, Add, crate::map!(float |i, a, b, c| i.sub(i.add(a, b), c))),
-    (Sub, Sub, crate::map!(float |i, a, b, c| i.sub(i.sub(a, b), c))),
-    (Sub, Mul, crate::map!(float |i, a, b, c| i.sub(i.mul(a, b), c))),
-    (Mul, Add, crate::map!(float |i, a, b, c| i.mul(i.add(a, b), c))),
-    (Mul, Sub, crate::map!(float |i, a, b, c| i.mul(i.sub(a, b), c))),
-    (Mul, Mul, crate::map!(float |i, a, b, c| i.mul(i.mul(a, b), c))),
+    (Add, Add, crate::map!(float | i, a, b, c | i.add(i.add(a, b), c))),
+    (Add, Sub, crate::map!(float | i, a, b, c | i.add(i.sub(a, b), c))),
+    (Add, Mul, crate::map!(float | i, a, b, c | i.add(i.mul(a, b), c))),
+    (Sub, Add, crate::map!(float | i, a, b, c | i.sub(i.add(a, b), c))),
+    (Sub, Sub, crate::map!(float | i, a, b, c | i.sub(i.sub(a, b), c))),
+    (Sub, Mul, crate::map!(float | i, a, b, c | i.sub(i.mul(a, b), c))),
+    (Mul, Add, crate::map!(float | i, a, b, c | i.mul(i.add(a, b), c))),
+    (Mul, Sub, crate::map!(float | i, a, b, c | i.mul(i.sub(a, b), c))),
+    (Mul, Mul, crate::map!(float | i, a, b, c | i.mul(i.mul(a, b), c))),
 ];
 /// `outer(c, inner(a, b))`, where that is not the same as above.
 static RIGHT: [(Cheap, Cheap, Map); 3] = [
-    (Sub, Add, crate::map!(float |i, a, b, c| i.sub(c, i.add(a, b)))),
-    (Sub, Sub, crate::map!(float |i, a, b, c| i.sub(c, i.sub(a, b)))),
-    (Sub, Mul, crate::map!(float |i, a, b, c| i.sub(c, i.mul(a, b)))),
+    (Sub, Add, crate::map!(float | i, a, b, c | i.sub(c, i.add(a, b)))),
+    (Sub, Sub, crate::map!(float | i, a, b, c | i.sub(c, i.sub(a, b)))),
+    (Sub, Mul, crate::map!(float | i, a, b, c | i.sub(c, i.mul(a, b)))),
 ];
 
 /// Pairs up steps of a program; what is not needed any more is left for the compiler to drop.
@@ -52,7 +52,9 @@ pub(super) fn fuse(nodes: &mut [(Node, Held)], results: &[(Value, DType)]) {
         let (Some(outer), Node::Step { class, args, .. }) = (kinds[v], nodes[v].0) else { continue };
         for side in [0, 1] {
             let inner = args[side].index();
-            let (Some(kind), Node::Step { class: same, args: pair, .. }) = (kinds[inner], nodes[inner].0) else { continue };
+            let (Some(kind), Node::Step { class: same, args: pair, .. }) = (kinds[inner], nodes[inner].0) else {
+                continue;
+            };
             if same != class || uses[inner] != 1 || taken[inner] {
                 continue;
             }

@@ -351,22 +351,29 @@ unsafe fn transfer(ndim: usize, p: &Part, lie: Lie, dst: Side<'_>, src: Side<'_>
 ///
 /// # Safety
 /// `at` is a valid element of the type, unless there is a number.
-#[inline]
+#[inline(always)]
 pub(super) unsafe fn lane(class: Class, at: *const u8, dtype: DType, number: Option<Scalar>) -> [u8; 8] {
-    if let Some(s) = number {
-        return s.to_bytes(class.dtype());
+    match (number, class) {
+        (Some(s), Class::F32) => {
+            let [a, b, c, d] = (s.as_f64() as f32).to_ne_bytes();
+            [a, b, c, d, 0, 0, 0, 0]
+        }
+        (Some(s), Class::F64) => s.as_f64().to_ne_bytes(),
+        (Some(s), _) => s.to_bytes(class.dtype()),
+        (None, _) => {
+            let mut bytes = [0; 8];
+            // SAFETY: one element each; a lane has at most eight bytes.
+            unsafe { cast_fn(dtype, class.dtype())(bytes.as_mut_ptr(), 1, at, 1, 1) };
+            bytes
+        }
     }
-    let mut bytes = [0; 8];
-    // SAFETY: one element each; a lane has at most eight bytes.
-    unsafe { cast_fn(dtype, class.dtype())(bytes.as_mut_ptr(), 1, at, 1, 1) };
-    bytes
 }
 
 /// Repeats a lane over `REPEAT` bytes.
 ///
 /// # Safety
 /// That much is writable at `at`.
-#[inline]
+#[inline(always)]
 pub(super) unsafe fn repeat(at: *mut u8, bytes: [u8; 8], size: usize) {
     let [a, b, c, d, ..] = bytes;
     let word = u64::from_ne_bytes(if size == 4 { [a, b, c, d, a, b, c, d] } else { bytes });

@@ -1,28 +1,28 @@
 //! A slow evaluator to compare with: one element at a time, by index, in exact wide types.
-#![allow(dead_code)]
+#![allow(dead_code, clippy::unwrap_used)]
 use gluonish_base::{DType, Dims};
 use gluonish_kernels::map::Class;
 use gluonish_kernels::{Mode, Out, View};
 
 /// An element's value: every element type fits one of the two.
 #[derive(Clone, Copy, Debug)]
-pub enum Val {
+pub(crate) enum Val {
     I(i128),
     F(f64),
 }
 use Val::{F, I};
 
 impl Val {
-    pub fn f(self) -> f64 {
+    pub(crate) fn f(self) -> f64 {
         match self {
             I(v) => v as f64,
             F(v) => v,
         }
     }
-    pub fn truth(self) -> bool {
+    pub(crate) fn truth(self) -> bool {
         self.f() != 0.0
     }
-    pub fn same(self, other: Val) -> bool {
+    pub(crate) fn same(self, other: Val) -> bool {
         match (self, other) {
             (I(a), I(b)) => a == b,
             (F(a), F(b)) => a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan(),
@@ -30,7 +30,7 @@ impl Val {
         }
     }
     /// As an element of a type.
-    pub fn to(self, d: DType) -> Val {
+    pub(crate) fn to(self, d: DType) -> Val {
         let int = |v: Val, lo: i128, hi: i128| match v {
             I(v) => {
                 let n = hi - lo + 1;
@@ -73,42 +73,42 @@ fn nearest(v: f64, top: u16, beyond: f64, decode: impl Fn(u16) -> f64) -> f64 {
 }
 
 /// Deterministic random numbers.
-pub struct Rng(pub u64);
+pub(crate) struct Rng(pub(crate) u64);
 impl Rng {
-    pub fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E3779B97F4A7C15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58476D1CE4E5B9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94D049BB133111EB);
         z ^ (z >> 31)
     }
-    pub fn below(&mut self, n: usize) -> usize {
+    pub(crate) fn below(&mut self, n: usize) -> usize {
         (self.next() % n as u64) as usize
     }
-    pub fn pick<T: Copy>(&mut self, list: &[T]) -> T {
+    pub(crate) fn pick<T: Copy>(&mut self, list: &[T]) -> T {
         list[self.below(list.len())]
     }
 }
 
 /// Memory with any strides.
 #[derive(Clone)]
-pub struct Arr {
-    pub bytes: Vec<u8>,
-    pub offset: usize,
-    pub shape: Dims,
-    pub strides: Dims,
-    pub dtype: DType,
+pub(crate) struct Arr {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) offset: usize,
+    pub(crate) shape: Dims,
+    pub(crate) strides: Dims,
+    pub(crate) dtype: DType,
 }
 
 impl Arr {
-    pub fn contiguous(shape: &[isize], dtype: DType) -> Arr {
+    pub(crate) fn contiguous(shape: &[isize], dtype: DType) -> Arr {
         let shape = Dims::of(shape);
         let bytes = vec![0; shape.size() * dtype.size()];
         Arr { bytes, offset: 0, shape, strides: shape.contiguous_strides(), dtype }
     }
 
     /// A random layout of a shape: permuted, with gaps, sometimes backwards.
-    pub fn random(rng: &mut Rng, shape: &[isize], dtype: DType) -> Arr {
+    pub(crate) fn random(rng: &mut Rng, shape: &[isize], dtype: DType) -> Arr {
         let mut order: Vec<usize> = (0..shape.len()).collect();
         let plain = rng.below(3) == 0;
         if !plain {
@@ -131,7 +131,7 @@ impl Arr {
         Arr { bytes: vec![0; run as usize * dtype.size()], offset: offset as usize, shape, strides, dtype }
     }
 
-    pub fn fill(mut self, rng: &mut Rng) -> Arr {
+    pub(crate) fn fill(mut self, rng: &mut Rng) -> Arr {
         for k in 0..self.shape.size() {
             let small = rng.below(40) as i128 - 20;
             let v = match rng.below(8) {
@@ -145,7 +145,7 @@ impl Arr {
         self
     }
 
-    pub fn view(&self) -> View<'_> {
+    pub(crate) fn view(&self) -> View<'_> {
         View {
             // The test writes through a view only of arrays that it borrows mutably elsewhere.
             ptr: self.bytes.as_ptr().wrapping_add(self.offset * self.dtype.size()) as *mut u8,
@@ -157,7 +157,7 @@ impl Arr {
             scalar: None,
         }
     }
-    pub fn out(&mut self, mode: Mode) -> Out<'_> {
+    pub(crate) fn out(&mut self, mode: Mode) -> Out<'_> {
         let ptr = self.bytes.as_mut_ptr().wrapping_add(self.offset * self.dtype.size());
         Out { view: View { ptr, ..self.view() }, mode }
     }
@@ -172,7 +172,7 @@ impl Arr {
         at as usize * self.dtype.size()
     }
 
-    pub fn get(&self, k: usize) -> Val {
+    pub(crate) fn get(&self, k: usize) -> Val {
         let at = self.position(k);
         let b = &self.bytes[at..at + self.dtype.size()];
         macro_rules! read {
@@ -197,7 +197,7 @@ impl Arr {
         }
     }
 
-    pub fn set(&mut self, k: usize, v: Val) {
+    pub(crate) fn set(&mut self, k: usize, v: Val) {
         let at = self.position(k);
         let size = self.dtype.size();
         let bytes: Vec<u8> = match v.to(self.dtype) {
@@ -213,7 +213,7 @@ impl Arr {
     }
 
     /// The element that index `k` of a larger shape meets by broadcasting.
-    pub fn get_broadcast(&self, k: usize, shape: &Dims) -> Val {
+    pub(crate) fn get_broadcast(&self, k: usize, shape: &Dims) -> Val {
         let (mut rest, mut at, mut run) = (k as isize, 0, 1);
         let lead = shape.len() - self.shape.len();
         for d in (0..shape.len()).rev() {
@@ -231,7 +231,7 @@ impl Arr {
 
 /// Operations that the naive evaluator knows.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Op {
+pub(crate) enum Op {
     Add,
     Sub,
     Mul,
@@ -247,7 +247,7 @@ pub enum Op {
 }
 
 /// One operation in the lanes of a class; the operands are converted to them.
-pub fn eval(op: Op, class: Class, x: &[Val]) -> Val {
+pub(crate) fn eval(op: Op, class: Class, x: &[Val]) -> Val {
     let d = class.dtype();
     let x: Vec<Val> = x.iter().map(|v| v.to(d)).collect();
     let y = match (op, x[0]) {
