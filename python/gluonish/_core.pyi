@@ -878,7 +878,7 @@ class NdOps:
 
     @staticmethod
     def where(condition: ArrayLike, x: ArrayLike, y: ArrayLike, *, out: NDArray | None = None) -> NDArray:
-        """`x` where the condition holds, else `y`."""
+        """`x` where the condition is not 0, else `y`."""
 
     @staticmethod
     def zeros_like(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
@@ -901,8 +901,8 @@ class NpOps:
     def amax(
         data: ArrayLike,
         axis: int | Sequence[int] | None = None,
-        keepdims: bool = False,
         dtype: DTypeLike | None = None,
+        keepdims: bool = False,
         *,
         out: NDArray | None = None,
     ) -> NDArray:
@@ -912,8 +912,8 @@ class NpOps:
     def amin(
         data: ArrayLike,
         axis: int | Sequence[int] | None = None,
-        keepdims: bool = False,
         dtype: DTypeLike | None = None,
+        keepdims: bool = False,
         *,
         out: NDArray | None = None,
     ) -> NDArray:
@@ -1111,8 +1111,8 @@ class NpOps:
     def max(
         data: ArrayLike,
         axis: int | Sequence[int] | None = None,
-        keepdims: bool = False,
         dtype: DTypeLike | None = None,
+        keepdims: bool = False,
         *,
         out: NDArray | None = None,
     ) -> NDArray:
@@ -1126,8 +1126,8 @@ class NpOps:
     def mean(
         data: ArrayLike,
         axis: int | Sequence[int] | None = None,
-        keepdims: bool = False,
         dtype: DTypeLike | None = None,
+        keepdims: bool = False,
         *,
         out: NDArray | None = None,
     ) -> NDArray:
@@ -1137,8 +1137,8 @@ class NpOps:
     def min(
         data: ArrayLike,
         axis: int | Sequence[int] | None = None,
-        keepdims: bool = False,
         dtype: DTypeLike | None = None,
+        keepdims: bool = False,
         *,
         out: NDArray | None = None,
     ) -> NDArray:
@@ -1228,8 +1228,8 @@ class NpOps:
     def sum(
         data: ArrayLike,
         axis: int | Sequence[int] | None = None,
-        keepdims: bool = False,
         dtype: DTypeLike | None = None,
+        keepdims: bool = False,
         *,
         out: NDArray | None = None,
     ) -> NDArray:
@@ -1261,7 +1261,7 @@ class NpOps:
 
     @staticmethod
     def where(condition: ArrayLike, x: ArrayLike, y: ArrayLike, *, out: NDArray | None = None) -> NDArray:
-        """`x` where the condition holds, else `y`."""
+        """`x` where the condition is not 0, else `y`."""
 
     @staticmethod
     def zeros_like(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:

@@ -60,6 +60,8 @@ pub struct TapeMark {
     pub recorded: AtomicU32,
     /// What `recorded` was before that write.
     pub before: AtomicU32,
+    /// Which elements that write changed: a number made of the layout.
+    pub layout: AtomicU64,
     /// Where it was last saved, packed.
     pub saved_site: AtomicU64,
     /// Where the last recorded write was, packed.
@@ -422,12 +424,13 @@ impl Storage {
             self.gate.set(FENCED);
         }
         match error {
+            Some(_) if write == Write::Commit => {}
             // What is an error already keeps its own.
             Some(e) if write == Write::Overwrite || cold.error.is_none() => {
                 cold.error = Some(e.clone());
                 self.gate.set(POISON);
             }
-            None if write == Write::Overwrite => {
+            None if write != Write::Update => {
                 cold.error = None;
                 self.gate.clear(POISON);
             }

@@ -17,6 +17,8 @@ pub enum Write {
     Overwrite,
     /// Changes it, so it is also a read: skipped while the value is an error.
     Update,
+    /// Replaces it if the task succeeds; otherwise the old value stays. For state that a failure must not spoil.
+    Commit,
 }
 
 /// Which threads, or which stream, run a task.

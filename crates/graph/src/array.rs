@@ -4,6 +4,7 @@ use gluonish_base::tls::{ARRAYS, FreeList, reap, tls};
 use gluonish_base::{Cause, DType, Dims, Result};
 use gluonish_engine::{Device, Var};
 use gluonish_kernels::View;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicU32, Ordering::*};
 
@@ -117,7 +118,7 @@ fn fresh() -> *mut RawArray {
         offset: 0,
         size: 0,
         storage: None,
-        node: NodeSlot::EMPTY,
+        node: NodeSlot::empty(),
         stamp: AtomicU32::new(0),
         next_free: null_mut(),
     }))
@@ -309,6 +310,13 @@ impl NDArray {
             && self.strides == other.strides
     }
 
+    /// A number for which elements of the storage these are.
+    pub(crate) fn layout_hash(&self) -> u64 {
+        let mut h = DefaultHasher::new();
+        (self.offset, self.shape, self.strides).hash(&mut h);
+        h.finish()
+    }
+
     /// First and one past the last element, from the storage's start.
     fn range(&self) -> (isize, isize) {
         let (mut lo, mut hi) = (self.offset, self.offset);
@@ -352,9 +360,9 @@ impl NDArray {
     }
 
     /// # Safety
-    /// `p` points to a handle's raw form that is kept alive elsewhere for `'a`.
+    /// `p` points to a handle's raw form that is kept alive elsewhere as long as the result is used.
     #[inline(always)]
-    pub unsafe fn borrow<'a>(p: &'a *mut RawArray) -> &'a NDArray {
+    pub unsafe fn borrow(p: &*mut RawArray) -> &NDArray {
         // SAFETY: the handle is a transparent pointer of the same kind.
         unsafe { &*std::ptr::from_ref(p).cast::<NDArray>() }
     }

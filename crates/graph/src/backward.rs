@@ -72,9 +72,12 @@ pub fn gradients(
     let plan = Plan::new(heads, |n| targets.iter().any(|(t, _)| t.same(n)))?;
     let mut found: Vec<Option<NDArray>> = vec![None; variables.len()];
     plan.run(heads, head_grads, how, |node, dys| {
-        for ((target, output), found) in targets.iter().zip(&mut found) {
-            if target.same(node) {
-                *found = dys.get(*output as usize).cloned().flatten();
+        for (t, (target, output)) in targets.iter().enumerate() {
+            if target.same(node)
+                && let Some(Some(g)) = dys.get(*output as usize)
+            {
+                let others = found.iter().chain(head_grads).flatten();
+                found[t] = Some(own(g, others)?);
             }
         }
         Ok(())
@@ -87,6 +90,14 @@ pub fn gradients(
         }
     }
     Ok(out)
+}
+
+/// A gradient to give away: in memory of its own, which the caller may write.
+fn own<'a>(g: &NDArray, mut others: impl Iterator<Item = &'a NDArray>) -> Result<NDArray> {
+    if g.is_contiguous() && !others.any(|o| o.storage().same(g.storage())) {
+        return Ok(g.clone());
+    }
+    Ok(invoke(&rows::COPY, &[In::Array(g)], &Attrs::new())?.remove(0))
 }
 
 /// A head that was written through another array no longer stands for its value.

@@ -4,11 +4,17 @@ use gluonish_base::Result;
 use gluonish_engine::engine;
 use std::sync::OnceLock;
 
+/// Looks for signals; an error ends the wait.
+pub type Poll<'a> = &'a dyn Fn() -> Result;
+
+/// Something that waits, and calls what it is given meanwhile.
+pub type Waiting<'a> = &'a mut dyn FnMut(Poll<'_>);
+
 /// What a binding installs.
 #[derive(Clone, Copy)]
 pub struct Host {
     /// Calls the function with the interpreter's lock released, and hands it a check for signals.
-    pub block: fn(&mut dyn FnMut(&dyn Fn() -> Result)),
+    pub block: fn(Waiting<'_>),
 }
 
 static HOST: OnceLock<Host> = OnceLock::new();
@@ -19,7 +25,7 @@ pub fn install(host: Host) {
 }
 
 /// Runs something that may wait for the engine.
-pub fn block<T>(mut f: impl FnMut(&dyn Fn() -> Result) -> Result<T>) -> Result<T> {
+pub fn block<T>(mut f: impl FnMut(Poll<'_>) -> Result<T>) -> Result<T> {
     match HOST.get() {
         None => f(&|| Ok(())),
         Some(host) => {

@@ -131,21 +131,21 @@ pub fn invoke_on(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, device: Device)
         tape::record(op, ins, attrs, &outs);
     }
     let visible = op.visible_outputs(attrs, ins.len());
-    Ok(finish(op, ins, outs, visible))
+    finish(op, ins, outs, visible)
 }
 
 /// Applies listed updates and drops what the caller does not get.
 #[inline(always)]
-fn finish(op: &'static Op, ins: &[In<'_>], mut outs: Outs, visible: usize) -> Outs {
+fn finish(op: &'static Op, ins: &[In<'_>], mut outs: Outs, visible: usize) -> Result<Outs> {
     if !op.updates.is_empty() && tls().training.get() {
         for &(input, output) in op.updates {
             if let In::Array(state) = &ins[input] {
-                crate::write::commit(state, &outs[output]);
+                crate::write::commit(state, &outs[output])?;
             }
         }
     }
     outs.truncate(visible);
-    outs
+    Ok(outs)
 }
 
 fn views(

@@ -14,7 +14,7 @@ mod write;
 
 pub use array::{NDArray, RawArray};
 pub use backward::{Backward, backward, gradients};
-pub use host::{Host, block, install, wait};
+pub use host::{Host, Poll, Waiting, block, install, wait};
 pub use index::{Index, parse_index};
 pub use invoke::{In, Outs, current_device, full, invoke, invoke_on, select};
 pub use launch::{INLINE_NS, call_back, set_inline};

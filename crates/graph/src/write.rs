@@ -107,6 +107,7 @@ pub fn assign(a: &NDArray, slice: &Slice, value: In<'_>) -> Result {
         && v.same_layout(&part)
         && v.stamp() == a.storage().version()
         && a.storage().tape.before.load(Relaxed) <= a.stamp()
+        && a.storage().tape.layout.load(Relaxed) == part.layout_hash()
     {
         // `a[s] += ...`: the values are there already, by the one recorded write since `a` was made, through this very
         // view; `a` takes over its history.
@@ -173,14 +174,22 @@ fn check_write(op: &'static Op, dst: &NDArray) -> Result {
 /// Runs a kernel over `dst`, which may be one of the inputs, element for element.
 fn write(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, dst: &NDArray) -> Result {
     check_write(op, dst)?;
+    if tls().recording.get() {
+        for a in ins.iter().filter_map(In::array).filter(|a| !a.same_layout(dst)) {
+            tape::check_fresh(a).map_err(|e| e.in_op(op.name))?;
+        }
+    }
     let recorded = tls().recording.get() && (dst.is_tracked() || tape::leads_to_variable(ins));
     let before = if recorded { Some(history(op, ins, dst)?) } else { None };
-    run_over(op, ins, attrs, dst)?;
+    let whole = dst.is_contiguous() && dst.nbytes() == dst.storage().bytes();
+    let reads_itself = ins.iter().any(|i| i.array().is_some_and(|a| a.storage().same(dst.storage())));
+    run_over(op, ins, attrs, dst, if whole && !reads_itself { Write::Overwrite } else { Write::Update })?;
     if let Some(before) = before {
         let ins: SmallVec<[In<'_>; 3]> =
             before.iter().zip(ins).map(|(b, i)| b.as_ref().map_or(*i, In::Array)).collect();
         let tape = &dst.storage().tape;
         tape.before.store(tape.recorded.load(Relaxed), Relaxed);
+        tape.layout.store(dst.layout_hash(), Relaxed);
         tape.recorded.store(dst.storage().version(), Relaxed);
         tape.recorded_site.store(TapeMark::pack(Site::here()), Relaxed);
         dst.restamp();
@@ -207,7 +216,7 @@ fn history(op: &'static Op, ins: &[In<'_>], dst: &NDArray) -> Result<SmallVec<[O
         .collect()
 }
 
-fn run_over(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, dst: &NDArray) -> Result {
+fn run_over(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, dst: &NDArray, kind: Write) -> Result {
     let views: SmallVec<[_; 4]> =
         ins.iter().map(|i| crate::invoke::view_of(i, std::ptr::null(), dst.dtype())).collect();
     let meta = Meta { shape: *dst.shape(), dtype: dst.dtype() };
@@ -229,16 +238,12 @@ fn run_over(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, dst: &NDArray) -> Re
             return done;
         }
     }
-    let whole = dst.is_contiguous() && dst.nbytes() == v.bytes();
-    let reads_itself = ins.iter().any(|i| i.array().is_some_and(|a| a.storage().same(v)));
-    let kind = if whole && !reads_itself { Write::Overwrite } else { Write::Update };
     let writes: [(&Var, Write); 1] = [(v, kind)];
     let launch = Launch { op, cx, cost, device: dst.device(), site: Site::here() };
     launch.push(ins, std::slice::from_ref(dst), attrs, Mode::Write, &writes)
 }
 
-/// The update of an op's state: outside the graph of gradients, and only its own fault if it fails.
-pub(crate) fn commit(state: &NDArray, value: &NDArray) {
-    // Shapes and types were inferred together, so the only error is the value's own, which its readers will see.
-    let _ = run_over(&rows::COPY, &[In::Array(value)], &Attrs::new(), state);
+/// The update of an op's state, outside the graph of gradients: if the op fails, the state stays as it was.
+pub(crate) fn commit(state: &NDArray, value: &NDArray) -> Result {
+    run_over(&rows::COPY, &[In::Array(value)], &Attrs::new(), state, Write::Commit)
 }

@@ -2,8 +2,10 @@
 //!
 //! `TORCH_LIB=.../libtorch_cpu.so OMP_NUM_THREADS=1 cargo bench -p gluonish-kernels --bench gemm -- [threads] [rounds] [filter]`
 //!
-//! Without `TORCH_LIB` only our speed is shown. `OMP_NUM_THREADS` must say the same number of threads.
+//! Without `TORCH_LIB` only our speed is shown. `OMP_NUM_THREADS` must say the same number of threads. `ISA=avx2` keeps us
+//! to AVX2, as `MKL_ENABLE_INSTRUCTIONS=AVX2` does with MKL; `ISA=portable` to neither.
 #![allow(clippy::print_stdout)]
+use gluonish_base::isa::{Isa, detected, limit};
 use gluonish_base::pool;
 use gluonish_kernels::Mode;
 use gluonish_kernels::gemm::{Identity, Mat, MatMut, Product, gemm};
@@ -193,6 +195,11 @@ fn main() {
     let filter = args.get(2).map_or("", |s| s.as_str());
     let sgemm = peer();
     pool::set_threads(threads);
+    match std::env::var("ISA").as_deref() {
+        Ok("avx2") => limit(Isa::Avx2),
+        Ok("portable") => limit(Isa::Portable),
+        _ => detected(),
+    };
     println!("{:24} {:>9} {:>9} {:>6}   ({threads} threads)", "shape", "ours", "peer", "ratio");
     let mut logs = Vec::new();
     for s in SHAPES.iter().filter(|s| s.name.contains(filter)) {

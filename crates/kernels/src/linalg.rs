@@ -1,6 +1,6 @@
 //! Cholesky factors and triangular systems, over leading batch axes, in `f32` and `f64`. Both are recursive: halves are
 //! solved, and what one half owes to the other is a matrix product, where nearly all the work is done.
-use crate::gemm::{Body, Mat, MatMut, Operand, Product, Real, Scale, Scratch, Simd, Slot, Work, dispatch, gemm};
+use crate::gemm::{Body, Identity, Mat, MatMut, Operand, Product, Real, Scaled, Scratch, Simd, Slot, Work, dispatch, gemm};
 use crate::view::{Cx, Mode, Out, View};
 use gluonish_base::{Cause, DType, Dims, Result, pool};
 use std::ops::{Div, Sub};
@@ -166,7 +166,10 @@ fn read<T>(a: MatMut<T>) -> Mat<T> {
 /// `C -= A B`
 unsafe fn subtract<T: Number>(threads: usize, (m, n, k): (usize, usize, usize), a: Mat<T>, b: Mat<T>, c: MatMut<T>) {
     // SAFETY: the caller's.
-    unsafe { gemm(threads, Product { m, n, k, a, b, c, mode: Mode::Add, e: Scale(T::MINUS_ONE) }) }
+    unsafe {
+        let a = Scaled { mat: a, by: T::MINUS_ONE };
+        gemm(threads, Product { m, n, k, a, b, c, mode: Mode::Add, e: Identity })
+    }
 }
 
 /// The upper triangle of a matrix (rows contiguous) becomes its factor U; the error is the order of the minor that is not

@@ -3,7 +3,7 @@ use crate::attr::{Attr, axes, axis};
 use crate::cost::Cost;
 use crate::def::{Body, Call, DATA, Input, InputKind, LHS_RHS, Layout, Meta, Metas, Op, Viewed, rows};
 use crate::infer;
-use gluonish_base::{Cause, Dims, Result};
+use gluonish_base::{Cause, Dims, Error, Result};
 use gluonish_kernels::{AttrVal, Attrs, Cx, Out, View, convert, movement as k};
 
 const ALL: &[Input] = &[Input { name: "data", kind: InputKind::Variadic }];
@@ -81,7 +81,7 @@ fn with_unknown(mut shape: Dims, size: usize, from: &Dims) -> Result<Dims> {
 
 /// Gluon's codes: 0 copies a dimension, -1 is what is left, -2 copies the rest, -3 joins two, -4 splits one in two.
 fn with_codes(codes: &Dims, from: &Dims, size: usize) -> Result<Dims> {
-    let bad = |why: &str| Cause::Shape(format!("cannot reshape {from} by the codes {codes}: {why}"));
+    let bad = |why: &str| Error::new(Cause::Shape(format!("cannot reshape {from} by the codes {codes}: {why}")));
     let mut out = Dims::EMPTY;
     let mut put = |d: isize| if out.try_push(d) { Ok(()) } else { Err(bad("the result has too many dimensions")) };
     let mut src = 0;
@@ -113,7 +113,7 @@ fn with_codes(codes: &Dims, from: &Dims, size: usize) -> Result<Dims> {
                     (a, b) => (*a, *b),
                 };
                 if a < 0 || b < 0 || a * b != whole {
-                    return Err(bad("the two sizes behind -4 do not make up the dimension").into());
+                    return Err(bad("the two sizes behind -4 do not make up the dimension"));
                 }
                 put(a)?;
                 put(b)?;
@@ -123,7 +123,7 @@ fn with_codes(codes: &Dims, from: &Dims, size: usize) -> Result<Dims> {
                 put(d)?;
                 src += 1;
             }
-            _ => return Err(bad("a code below -4 has no meaning").into()),
+            _ => return Err(bad("a code below -4 has no meaning")),
         }
         i += 1;
     }

@@ -5,7 +5,7 @@ use crate::infer;
 use crate::rows::GREATER;
 use gluonish_kernels::map;
 use gluonish_kernels::map::Map;
-use std::f64::consts::{FRAC_1_SQRT_2, LN_2, LN_10, PI};
+use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI, LN_2, LN_10, PI};
 
 /// A row for `map`, known to Python under `names` as functions and methods.
 const fn unary(names: &'static [&'static str], doc: &'static str, map: Map) -> Op {
@@ -16,7 +16,6 @@ const fn unary(names: &'static [&'static str], doc: &'static str, map: Map) -> O
     op
 }
 
-const TWO_OVER_SQRT_PI: f64 = 1.128_379_167_095_512_6;
 const ONE_OVER_SQRT_TWO_PI: f64 = 0.398_942_280_401_432_7;
 
 rows! {
@@ -85,7 +84,7 @@ rows! {
     SOFTSIGN = unary(&["softsign"], "`x / (1 + abs(x))`.", map!(float |i, x| i.div(x, i.add(i.c(1.0), i.abs(x)))))
         .grad(&[x(0)], |r| r.grad(0, || r.div(r.dy(), r.square(r.add(r.unary_op(&ABS, r.x(0)), 1.0))))).np(&[]).onnx("Softsign");
     ERF = unary(&["erf"], "The error function.", map!(float |i, x| i.erf(x)))
-        .grad(&[x(0)], |r| r.grad(0, || r.mul(r.mul(r.dy(), TWO_OVER_SQRT_PI), r.exp(r.neg(r.square(r.x(0))))))).np(&[]).onnx("Erf");
+        .grad(&[x(0)], |r| r.grad(0, || r.mul(r.mul(r.dy(), FRAC_2_SQRT_PI), r.exp(r.neg(r.square(r.x(0))))))).np(&[]).onnx("Erf");
     GELU = unary(&["gelu"], "`x` times the normal distribution function of `x`.", map!(float |i, x| i.mul(x, i.mul(i.c(0.5), i.erfc(i.mul(x, i.c(-FRAC_1_SQRT_2)))))))
         .grad(&[x(0)], |r| r.grad(0, || {
             let x = r.x(0);

@@ -208,7 +208,9 @@ pub(crate) struct NodeSlot {
 const LOCK: usize = 1;
 
 impl NodeSlot {
-    pub(crate) const EMPTY: NodeSlot = NodeSlot { ptr: AtomicPtr::new(null_mut()), output: AtomicU32::new(0) };
+    pub(crate) const fn empty() -> NodeSlot {
+        NodeSlot { ptr: AtomicPtr::new(null_mut()), output: AtomicU32::new(0) }
+    }
 
     #[inline(always)]
     pub(crate) fn is_empty(&self) -> bool {

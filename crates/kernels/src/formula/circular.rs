@@ -15,20 +15,42 @@ const HALF_PI: [f64; 3] = [1.570_796_370_506_286_6, -4.371_138_828_673_793e-8, -
 /// Beyond this the three parts of pi / 2 lose bits, and the C library is asked.
 const FAR: f64 = (1u32 << 20) as f64;
 
-/// `x = n pi / 2 + r` with |r| <= pi / 4, and sine and cosine of r.
+/// The multiple of pi / 2 nearest to `x`.
+#[inline(always)]
+fn nearest<I: Bits>(i: I, x: I::V) -> I::V {
+    i.round(i.mul(x, i.c(FRAC_2_PI)))
+}
+
+/// `x = n pi / 2 + r` with |r| <= pi / 4: `n` as an integer, sine and cosine of r.
 #[inline(always)]
 fn reduced<I: Bits>(i: I, x: I::V) -> (I::V, I::V, I::V) {
-    let n = i.round(i.mul(x, i.c(FRAC_2_PI)));
-    // The first step is exact, as x and the product share so many leading bits. What the second one rounds away, and the
-    // third part, stay beside the sum.
-    let r0 = i.fma(n, i.c(-HALF_PI[0]), x);
-    let r = i.fma(n, i.c(-HALF_PI[1]), r0);
-    let lost = i.fma(n, i.c(-HALF_PI[1]), i.sub(r0, r));
-    let lost = i.fma(n, i.c(-HALF_PI[2]), lost);
+    let n = nearest(i, x);
+    // The first step is exact, as x and the product share so many leading bits; the others round once each.
+    let r = i.fma(n, i.c(-HALF_PI[0]), x);
+    let r = i.fma(n, i.c(-HALF_PI[1]), r);
+    let r = i.fma(n, i.c(-HALF_PI[2]), r);
+    let z = i.mul(r, r);
+    let sin = i.fma(poly(i, z, &SIN), i.mul(r, z), r);
+    let cos = i.fma(poly(i, z, &COS), i.mul(z, z), i.fma(z, i.c(-0.5), i.c(1.0)));
+    (i.to_int(n), sin, cos)
+}
+
+/// The same for the tangent, which divides the two: what the reduction rounds away is kept and put back in.
+#[inline(always)]
+fn reduced_twice<I: Bits>(i: I, x: I::V) -> (I::V, I::V, I::V) {
+    let n = nearest(i, x);
+    let a = i.fma(n, i.c(-HALF_PI[0]), x);
+    let b = i.mul(n, i.c(-HALF_PI[1]));
+    let b_lost = i.fma(n, i.c(-HALF_PI[1]), i.neg(b));
+    let r = i.add(a, b);
+    let back = i.sub(r, a);
+    let r_lost = i.add(i.sub(a, i.sub(r, back)), i.sub(b, back));
+    let lost = i.add(r_lost, i.fma(n, i.c(-HALF_PI[2]), b_lost));
     let z = i.mul(r, r);
     let sin = i.add(r, i.fma(poly(i, z, &SIN), i.mul(r, z), lost));
-    let bend = i.fma(poly(i, z, &COS), i.mul(z, z), i.neg(i.mul(r, lost)));
-    let cos = i.add(i.fma(z, i.c(-0.5), i.c(1.0)), bend);
+    // One minus a small number: only the last rounding counts.
+    let bend = i.fma(i.neg(poly(i, z, &COS)), i.mul(z, z), i.mul(r, lost));
+    let cos = i.sub(i.c(1.0), i.fma(z, i.c(0.5), bend));
     (i.to_int(n), sin, cos)
 }
 
@@ -55,7 +77,7 @@ pub(crate) fn cos<I: Bits>(i: I, x: I::V) -> I::V {
 
 #[inline(always)]
 pub(crate) fn tan<I: Bits>(i: I, x: I::V) -> I::V {
-    let (n, sin, cos) = reduced(i, x);
+    let (n, sin, cos) = reduced_twice(i, x);
     let next = i.add_bits(n, i.bits(1));
     let y = i.div(quadrant(i, n, sin, cos), quadrant(i, next, sin, cos));
     i.patch(i.lt(i.c(FAR), i.abs(x)), y, Fun::Tan, x)

@@ -18,7 +18,7 @@ pub fn matmul(cx: &Cx, a: &View<'_>, b: &View<'_>, out: &Out<'_>) -> Result {
     matmul_scaled(cx, a, b, 1.0, out)
 }
 
-/// `out = alpha * (a @ b)` (or `+=`). Integers ignore no part of `alpha`: anything but 1 is refused for them.
+/// `out = alpha * (a @ b)` (or `+=`). Products of integers cannot be scaled: any `alpha` but 1 is an error for them.
 pub fn matmul_scaled(cx: &Cx, a: &View<'_>, b: &View<'_>, alpha: f64, out: &Out<'_>) -> Result {
     let plan = Plan::new(a, b, out)?;
     let threads = cx.threads;
@@ -101,11 +101,18 @@ impl Plan {
     fn merge(&mut self) {
         while let Some(&size) = self.batch.last() {
             let d = self.batch.len() - 1;
-            let follows = |o: &Operand| o.batch[d] == o.rs * self.m as isize;
-            if size != 1 && !(self.b.batch[d] == 0 && follows(&self.a) && follows(&self.c)) {
-                return;
+            let [a, b, c] = [&self.a, &self.b, &self.c].map(|o| o.batch[d]);
+            if size != 1 {
+                let follow = a == self.a.rs * self.m as isize && c == self.c.rs * self.m as isize;
+                // The stride of a single row says nothing.
+                if b != 0 || !(follow || self.m == 1) {
+                    return;
+                }
+                if self.m == 1 {
+                    (self.a.rs, self.c.rs) = (a, c);
+                }
+                self.m *= size as usize;
             }
-            self.m *= size as usize;
             for dims in [&mut self.batch, &mut self.a.batch, &mut self.b.batch, &mut self.c.batch] {
                 dims.remove(d);
             }

@@ -1,6 +1,6 @@
 //! Matrix products. One blocked algorithm stands under everything: panels of both operands are packed by compile-time
-//! hooks ([`PackA`], [`PackB`]), a register tile multiplies them, and a compile-time [`Epilogue`] sees each value of C
-//! once, while it is still in a register. Every value of C is one chain of operations over k in an order that depends on
+//! hooks ([`PackA`], [`PackB`]), a register tile multiplies them, and a compile-time [`Epilogue`] finishes each tile while
+//! it is in the nearest cache. Every value of C is one chain of operations over k in an order that depends on
 //! the shape alone, so its bits do not depend on how C is cut among threads (nor on the number of them); they may differ
 //! between instruction sets.
 mod block;
@@ -26,7 +26,7 @@ pub use half::HalfMat;
 pub use matmul::{matmul, matmul_scaled};
 pub(crate) use operand::Operand;
 pub use output::{HalfMut, MatMut, Output};
-pub use pack::{Mat, PackA, PackB};
+pub use pack::{Mat, PackA, PackB, Scaled};
 pub use parallel::{gemm, gemm_batch};
 pub use scratch::{Scratch, Slot};
 pub use simd::{Body, Real, Simd, Work, dispatch};

@@ -82,6 +82,25 @@ impl<T: Real> PackB<T> for Mat<T> {
     }
 }
 
+/// A matrix times a number, as the left operand: `C += alpha * A * B` without a pass over C.
+#[derive(Clone, Copy)]
+pub struct Scaled<T> {
+    pub mat: Mat<T>,
+    pub by: T,
+}
+
+impl<T: Real> PackA<T> for Scaled<T> {
+    unsafe fn pack<S: Simd<T = T>>(&self, i0: usize, mr: usize, k0: usize, kc: usize, dst: *mut T) {
+        // SAFETY: the caller's; the panel has `mr * kc` values now.
+        unsafe {
+            PackA::pack::<S>(&self.mat, i0, mr, k0, kc, dst);
+            for x in std::slice::from_raw_parts_mut(dst, mr * kc) {
+                *x = *x * self.by;
+            }
+        }
+    }
+}
+
 /// `dst[u][i] = src[i][u]` for `rows` lines `i` and `cols` steps `u`, any numbers from `rows` to `width`.
 struct Panel<S: Simd> {
     src: Mat<S::T>,

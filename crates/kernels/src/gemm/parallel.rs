@@ -13,7 +13,7 @@ use std::ops::Range;
 const ALONE: usize = 400_000;
 /// The same for a product with a vector, which waits for memory rather than for arithmetic.
 const ALONE_VECTOR: usize = 100_000;
-/// From here on each thread gets several pieces, so that a late one does not hold up the rest.
+/// From here on, and for vectors, each thread gets several pieces, so that a late one does not hold up the rest.
 const LARGE: usize = 400_000_000;
 /// What packing one element costs, in units of a multiplication of one element.
 const PACKING: usize = 6;
@@ -111,9 +111,9 @@ impl Cut {
     fn new<S: Simd>(threads: usize, count: usize, (m, n, k): (usize, usize, usize)) -> Cut {
         let threads = threads.min(pool::threads()).max(1);
         let one = Cut { m, n, count, groups: 1, row_cuts: 1, col_cuts: 1, unit: S::NR };
-        let each = m.saturating_mul(n).saturating_mul(2 * k);
-        let all = each.saturating_mul(count);
-        let alone = if m == 1 || n == 1 { ALONE_VECTOR } else { ALONE };
+        let all = m.saturating_mul(n).saturating_mul(k).saturating_mul(2).saturating_mul(count);
+        let vector = m == 1 || n == 1;
+        let alone = if vector { ALONE_VECTOR } else { ALONE };
         if threads == 1 || all < alone {
             return one;
         }
@@ -122,7 +122,8 @@ impl Cut {
             let groups = count.min(4 * threads).min(worth);
             return Cut { groups, ..one };
         }
-        let pieces = (threads * if all >= LARGE { 2 } else { 1 }).min(worth);
+        let each = if vector { 4 } else { 1 + usize::from(all >= LARGE) };
+        let pieces = (threads * each).min(worth);
         let best = (1..=pieces).rev().find_map(|p| Cut { groups: count, ..one }.grid(p));
         best.unwrap_or(one)
     }

@@ -54,8 +54,8 @@ impl<'a> Given<'a> {
     #[inline(always)]
     pub(super) unsafe fn input(&mut self, op: &'static Op, i: usize, o: *mut PyObject) -> PyResult<()> {
         // SAFETY: by contract.
-        let operand = unsafe { Operand::new(o) }?;
-        if operand.is_none() && !(o == unsafe { Py_None() } && op.inputs[i].kind == InputKind::Optional) {
+        let (operand, left_out) = unsafe { (Operand::new(o)?, o == Py_None()) };
+        if operand.is_none() && !(left_out && op.inputs[i].kind == InputKind::Optional) {
             // SAFETY: by contract.
             return Err(unsafe { not_an_array(op, op.inputs[i].name, o) });
         }
@@ -160,10 +160,7 @@ impl<'a> Given<'a> {
             Ok(i) => self.device = Some(i),
             // A context that cannot be used says why itself.
             Err(e) if !e.is_instance_of::<pyo3::exceptions::PyAttributeError>(object.py()) => return Err(e),
-            // SAFETY: as `input`.
-            Err(_) => {
-                return Err(argument(op.name, format!("ctx={} is not a context such as cpu()", unsafe { text(o) })));
-            }
+            Err(_) => return Err(argument(op.name, format!("ctx={} is not a context such as cpu()", object.repr()?))),
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! Waiting: the interpreter runs on meanwhile, and Ctrl-C is noticed.
 use gluonish_base::{Cause, Result, pool};
-use gluonish_graph::{self as graph, Host};
+use gluonish_graph::{self as graph, Host, Waiting};
 use pyo3::prelude::*;
 
 /// What waits do about the interpreter: it runs on meanwhile, and Ctrl-C is noticed.
@@ -9,13 +9,13 @@ pub(super) fn install() {
     graph::install(Host { block });
 }
 
-fn block(f: &mut dyn FnMut(&dyn Fn() -> Result)) {
+fn block(f: Waiting<'_>) {
     // SAFETY: asks only whether this thread holds the interpreter.
     if unsafe { pyo3::ffi::PyGILState_Check() } == 0 {
         return f(&|| Ok(()));
     }
     // The closure is called on this thread; the wrapper only says so to the type system.
-    struct SameThread<'a>(&'a mut dyn FnMut(&dyn Fn() -> Result));
+    struct SameThread<'a>(Waiting<'a>);
     // SAFETY: `detach` calls its closure on the calling thread, before it returns.
     unsafe impl Send for SameThread<'_> {}
     let f = SameThread(f);

@@ -14,8 +14,9 @@ use std::mem::offset_of;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
+// SAFETY: the signature is CPython's, which exports it in every version; pyo3 does not bind it.
 unsafe extern "C" {
-    fn PyMethod_New(f: *mut PyObject, me: *mut PyObject) -> *mut PyObject; // exported by every CPython, not bound by pyo3
+    fn PyMethod_New(f: *mut PyObject, me: *mut PyObject) -> *mut PyObject;
 }
 
 /// In which spelling an op is called.

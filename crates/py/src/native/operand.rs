@@ -76,7 +76,7 @@ unsafe fn too_large(o: *mut PyObject) -> PyErr {
 unsafe fn foreign<'a>(o: *mut PyObject) -> PyResult<Option<Operand<'a>>> {
     // SAFETY: a live object of an attached thread.
     let object = unsafe { Bound::from_borrowed_ptr(Python::assume_attached(), o) };
-    if o == unsafe { Py_None() } || !object.hasattr("__array__")? {
+    if object.is_none() || !object.hasattr("__array__")? {
         return Ok(None);
     }
     if let Some(s) = convert::numpy_scalar(&object)? {
