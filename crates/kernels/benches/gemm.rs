@@ -13,6 +13,7 @@ use std::ffi::{CString, c_char, c_int, c_void};
 use std::sync::OnceLock;
 use std::time::Instant;
 
+// SAFETY: the signatures are those of the C library.
 unsafe extern "C" {
     fn dlopen(path: *const c_char, flags: c_int) -> *mut c_void;
     fn dlsym(lib: *mut c_void, name: *const c_char) -> *mut c_void;

@@ -1,6 +1,8 @@
 //! Cholesky factors and triangular systems, over leading batch axes, in `f32` and `f64`. Both are recursive: halves are
 //! solved, and what one half owes to the other is a matrix product, where nearly all the work is done.
-use crate::gemm::{Body, Identity, Mat, MatMut, Operand, Product, Real, Scaled, Scratch, Simd, Slot, Work, dispatch, gemm};
+use crate::gemm::{
+    Body, Identity, Mat, MatMut, Operand, Product, Real, Scaled, Scratch, Simd, Slot, Work, dispatch, gemm,
+};
 use crate::view::{Cx, Mode, Out, View};
 use gluonish_base::{Cause, DType, Dims, Result, pool};
 use std::ops::{Div, Sub};
@@ -265,8 +267,8 @@ impl<T: Number> Body for FactorBase<T> {
             // SAFETY: within the matrix; rows are contiguous, and rows i and j differ.
             unsafe {
                 let d = *a.at(i, i);
-                // Not `d <= 0`: NaN is not positive either.
-                if !(d > T::default()) {
+                // NaN is not positive either.
+                if d.partial_cmp(&T::default()) != Some(std::cmp::Ordering::Greater) {
                     return Err(i + 1);
                 }
                 let root = d.sqrt();

@@ -63,6 +63,7 @@ macro_rules! cases {
     };
 }
 
+// SAFETY: the signatures are those of the C library.
 unsafe extern "C" {
     safe fn erf(x: f64) -> f64;
     safe fn erfc(x: f64) -> f64;

@@ -1,4 +1,5 @@
 //! Cholesky factors and triangular systems against their definitions, in every orientation.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 use gluonish_base::{Cause, DType, Dims, pool};
 use gluonish_kernels::linalg::{potrf, triangle, trsm};
 use gluonish_kernels::{Cx, Mode, Out, View};
@@ -166,16 +167,28 @@ fn cholesky_says_what_is_wrong() {
         Cause::Failed(s) => s.clone(),
         other => panic!("{other:?}"),
     };
-    assert!(text(bad(&[5, 4, 4], (3, 1), -1.0)).starts_with(
-        "matrix 3 of the batch is not positive definite: the leading minor of order 2 is not positive"
-    ));
-    assert!(text(bad(&[4, 4], (0, 3), 0.0)).starts_with("the matrix is not positive definite: the leading minor of order 4"));
+    assert!(
+        text(bad(&[5, 4, 4], (3, 1), -1.0)).starts_with(
+            "matrix 3 of the batch is not positive definite: the leading minor of order 2 is not positive"
+        )
+    );
+    assert!(
+        text(bad(&[4, 4], (0, 3), 0.0))
+            .starts_with("the matrix is not positive definite: the leading minor of order 4")
+    );
     assert!(text(bad(&[100, 100], (0, 77), f64::NAN)).contains("of order 78 "));
     let a = Batch::<f64>::new(&[2, 3], false, noise);
     assert!(potrf(&cx(), &a.view(), &a.clone().out(Mode::Write), true).is_err());
 }
 
-fn solve<T: Float>(batch: isize, n: isize, m: isize, (transpose, right, lower): (bool, bool, bool), flip: bool, mode: Mode) {
+fn solve<T: Float>(
+    batch: isize,
+    n: isize,
+    m: isize,
+    (transpose, right, lower): (bool, bool, bool),
+    flip: bool,
+    mode: Mode,
+) {
     let (rows, cols) = if right { (m, n) } else { (n, m) };
     let a = Batch::<T>::new(&[batch, n, n], flip, triangular(lower));
     let b = Batch::<T>::new(&[batch, rows, cols], flip, noise);
@@ -190,7 +203,11 @@ fn solve<T: Float>(batch: isize, n: isize, m: isize, (transpose, right, lower): 
         for r in 0..rows as usize {
             for c in 0..cols as usize {
                 let term = |p: usize| {
-                    if right { (x.get(i, r, p) - old) * entry(i, p, c) } else { entry(i, r, p) * (x.get(i, p, c) - old) }
+                    if right {
+                        (x.get(i, r, p) - old) * entry(i, p, c)
+                    } else {
+                        entry(i, r, p) * (x.get(i, p, c) - old)
+                    }
                 };
                 let got: f64 = (0..n as usize).map(term).sum();
                 let want = 0.5 * b.get(i, r, c);
@@ -227,7 +244,13 @@ fn triangles() {
             for r in 0..4 {
                 for c in 0..4 {
                     let x = a.get(i, r, c);
-                    let want = if r == c { 0.5 * x } else if (r > c) == lower { x } else { 0.0 };
+                    let want = if r == c {
+                        0.5 * x
+                    } else if (r > c) == lower {
+                        x
+                    } else {
+                        0.0
+                    };
                     assert_eq!(t.get(i, r, c), want);
                 }
             }

@@ -1,4 +1,5 @@
 //! `matmul` on views: batches, broadcasting, element types.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 use gluonish_base::{Cause, DType, Dims, pool};
 use gluonish_kernels::gemm::{matmul, matmul_scaled};
 use gluonish_kernels::{Cx, Mode, Out, View};

@@ -136,7 +136,7 @@ impl<A, B, C, E> Product<A, B, C, E> {
         let kmax = self.k.div_ceil(ks.count).max(1);
         // Packing pays only when the packed copy is read several times.
         let b = self.b.in_place().filter(|b| b.cs == 1 && m <= S::MR * 12);
-        let a = self.a.in_place().filter(|a| a.rs == 1 && n <= 4 * S::NR || a.cs == 1 && n <= 4 * S::NR);
+        let a = self.a.in_place().filter(|a| (a.rs == 1 || a.cs == 1) && n <= 4 * S::NR);
         let blocks = Parts::new(m, (S::A_BLOCK / (kmax * size_of::<S::T>())).max(S::MR));
         let a_buf =
             Scratch::take(Slot::A, if a.is_some() { 0 } else { kmax * m.div_ceil(blocks.count) + m * S::LANES });

@@ -118,7 +118,7 @@ impl Cut {
             return one;
         }
         let worth = (2 * all / alone).max(2);
-        if count >= 4 * threads || count % threads == 0 {
+        if count >= 4 * threads || count.is_multiple_of(threads) {
             let groups = count.min(4 * threads).min(worth);
             return Cut { groups, ..one };
         }

@@ -144,19 +144,19 @@ unsafe fn multiply<S: Simd, const M: usize, const NV: usize, W: Walk<S::T>>(
 
 /// Stores a row of C. `FULL` says that every lane is real, `ADD` that the row is added to what C holds.
 #[inline(always)]
-unsafe fn store<S: Simd, const NV: usize, const FULL: bool, const ADD: bool>(c: *mut S::T, row: [S::V; NV], lanes: usize) {
-    for v in 0..NV {
+unsafe fn store<S: Simd, const NV: usize, const FULL: bool, const ADD: bool>(
+    c: *mut S::T,
+    row: [S::V; NV],
+    lanes: usize,
+) {
+    for (v, x) in row.into_iter().enumerate() {
         let p = c.wrapping_add(v * S::LANES);
         let lanes = if FULL { S::LANES } else { lanes.saturating_sub(v * S::LANES).min(S::LANES) };
         // SAFETY: C has this row and these columns, and nobody else writes them.
         unsafe {
             let old = || if FULL { S::load(p) } else { S::load_part(p, lanes) };
-            let x = if ADD { S::add(row[v], old()) } else { row[v] };
-            if FULL {
-                S::store(p, x)
-            } else {
-                S::store_part(p, lanes, x)
-            }
+            let x = if ADD { S::add(x, old()) } else { x };
+            if FULL { S::store(p, x) } else { S::store_part(p, lanes, x) }
         }
     }
 }
@@ -217,11 +217,7 @@ pub(super) unsafe fn apart<S: Simd, const M: usize>(t: &Tile<S::T>) {
 unsafe fn vectors<S: Simd, W: Walk<S::T>, const M: usize>(t: &Tile<S::T>, a: W) {
     // SAFETY: the caller's.
     unsafe {
-        if t.lanes > S::LANES {
-            S::enter(Run::<S, W, M, 2> { t, a })
-        } else {
-            S::enter(Run::<S, W, M, 1> { t, a })
-        }
+        if t.lanes > S::LANES { S::enter(Run::<S, W, M, 2> { t, a }) } else { S::enter(Run::<S, W, M, 1> { t, a }) }
     }
 }
 
