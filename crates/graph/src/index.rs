@@ -1,4 +1,5 @@
 //! Basic indexing: integers, slices, `...` and new axes become a slice of the array, which is a view.
+use crate::array::NDArray;
 use gluonish_base::{Cause, Dims, Error, Result};
 use gluonish_ops::rows::Slice;
 
@@ -37,12 +38,7 @@ pub fn parse_index(shape: &Dims, key: &[Index]) -> Result<Slice> {
                 }
             }
             Index::At(i) => {
-                let size = shape[axis];
-                let at = if i < 0 { i + size } else { i };
-                if !(0..size).contains(&at) {
-                    return Err(Error::new(Cause::Index { index: i as i64, axis, size: size as usize }).in_op("index"));
-                }
-                slice.begin[axis] = at;
+                slice.begin[axis] = position(i, axis, shape[axis])?;
                 slice.size[axis] = 1;
                 axis += 1;
             }
@@ -59,6 +55,37 @@ pub fn parse_index(shape: &Dims, key: &[Index]) -> Result<Slice> {
         axis += 1;
     }
     Ok(slice)
+}
+
+/// `a[i]` and `a[i:j]`, by far the most frequent keys: only the first axis changes.
+pub(crate) fn select_first(a: &NDArray, key: Index) -> Result<Option<NDArray>> {
+    let Some(&size) = a.shape().first() else { return Ok(None) };
+    let step = a.strides()[0];
+    let (mut shape, mut strides) = (*a.shape(), *a.strides());
+    let first = match key {
+        Index::At(i) => {
+            shape.remove(0);
+            strides.remove(0);
+            position(i, 0, size)?
+        }
+        Index::Range(start, stop, by) => {
+            let (first, count) = range(start, stop, by, size)?;
+            shape[0] = count;
+            strides[0] = step * by;
+            first
+        }
+        _ => return Ok(None),
+    };
+    Ok(Some(a.view_as(&shape, &strides, first * step)))
+}
+
+/// An index counted from the front or, when negative, from the back.
+fn position(i: isize, axis: usize, size: isize) -> Result<isize> {
+    let at = if i < 0 { i + size } else { i };
+    if (0..size).contains(&at) {
+        return Ok(at);
+    }
+    Err(Error::new(Cause::Index { index: i as i64, axis, size: size as usize }).in_op("index"))
 }
 
 fn push(axes: &mut Dims, v: isize, shape: &Dims) -> Result {

@@ -2,6 +2,7 @@
 use crate::array::NDArray;
 use crate::emit;
 use crate::host;
+use crate::index::{Index, parse_index, select_first};
 use crate::launch::{Launch, Operands, in_caller, inline_ns, run_inline};
 use crate::random;
 use crate::tape;
@@ -168,12 +169,18 @@ fn views(
     Ok(outs)
 }
 
-/// `a[slice]`, a view. Recorded like any op; otherwise only a layout.
-pub fn select(a: &NDArray, slice: &rows::Slice) -> Result<NDArray> {
+/// `a[key]`, a view. Recorded like any op; otherwise only a layout.
+pub fn select(a: &NDArray, key: &[Index]) -> Result<NDArray> {
     if tls().recording.get() && a.is_tracked() {
+        let slice = parse_index(a.shape(), key)?;
         return Ok(invoke(&rows::SLICE, &[In::Array(a)], &Attrs::of(&slice.attrs()))?.remove(0));
     }
-    let Layout { shape, strides, offset } = slice.layout(a.strides());
+    if let [one] = key
+        && let Some(view) = select_first(a, *one)?
+    {
+        return Ok(view);
+    }
+    let Layout { shape, strides, offset } = parse_index(a.shape(), key)?.layout(a.strides());
     Ok(a.view_as(&shape, &strides, offset))
 }
 
@@ -290,7 +297,10 @@ pub(crate) fn call_kernel(op: &'static Op, cx: &Cx, ins: &[In<'_>], outs: &mut [
     for i in ins {
         numbers.push(if let In::Scalar(s) = i { s.to_bytes(dtype) } else { [0; 8] });
     }
-    let views: Views<'_> = ins.iter().zip(&numbers).map(|(i, n)| view_of(i, n, dtype)).collect();
+    let mut views = Views::new();
+    for (i, n) in ins.iter().zip(&numbers) {
+        views.push(view_of(i, n, dtype));
+    }
     kernel(cx, &Args { ins: &views, attrs }, outs)
 }
 

@@ -192,7 +192,7 @@ fn time(calls: usize, threads: usize, mut f: impl FnMut()) -> f64 {
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with("--")).collect();
     let number = |i: usize, default: usize| args.get(i).and_then(|a| a.parse().ok()).unwrap_or(default);
-    let (threads, rounds) = (number(0, 1), number(1, 20));
+    let (threads, rounds) = (number(0, 1), number(1, 20).next_multiple_of(10));
     let filter = args.get(2).map_or("", |s| s.as_str());
     let sgemm = peer();
     pool::set_threads(threads);
@@ -206,13 +206,14 @@ fn main() {
     for s in SHAPES.iter().filter(|s| s.name.contains(filter)) {
         let mut d = Data::new(s);
         let flops = (2 * s.m * s.n * s.k) as f64;
-        let calls = ((4e8 / flops) as usize).clamp(1, 1000);
+        // Short stretches, many of them: some are not disturbed by what else the machine does.
+        let calls = ((2e7 / flops) as usize).clamp(1, 200);
+        let stretches = rounds * ((5e8 / flops / calls as f64) as usize).clamp(1, 20);
         let (mut mine, mut other) = (f64::INFINITY, f64::INFINITY);
-        for _ in 0..rounds {
-            ours(s, &mut d, threads);
-            mine = mine.min(time(calls, threads, || ours(s, &mut d, threads)));
-            if let Some(f) = sgemm {
-                theirs(f, s, &mut d);
+        for stretch in 0..stretches {
+            if stretch % 10 < 5 || sgemm.is_none() {
+                mine = mine.min(time(calls, threads, || ours(s, &mut d, threads)));
+            } else if let Some(f) = sgemm {
                 other = other.min(time(calls, threads, || theirs(f, s, &mut d)));
             }
         }

@@ -10,7 +10,7 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 /// A product below this many operations runs on the caller: waking a thread would cost more than it saves.
-const ALONE: usize = 400_000;
+const ALONE: usize = 1_500_000;
 /// The same for a product with a vector, which waits for memory rather than for arithmetic.
 const ALONE_VECTOR: usize = 100_000;
 /// From here on, and for vectors, each thread gets several pieces, so that a late one does not hold up the rest.

@@ -2,7 +2,7 @@
 use super::body::{Body, Load, OutSpec, Step, Work};
 use super::run::{SUM, TILE, execute, lane, repeat};
 use super::sweep::{Loop, REPEAT};
-use super::{CHUNK, Class, MAX_INPUTS, Map, scratch};
+use super::{CHUNK, Class, MAX_INPUTS, Map, scratch, small};
 use crate::convert::{Cast, cast_fn};
 use crate::view::{Cx, Mode, Out, View};
 use gluonish_base::isa::isa;
@@ -168,6 +168,9 @@ fn general(cx: &Cx, map: &Map, class: Class, ins: &[View<'_>], out: &Out<'_>) ->
     let Some(loops) = map.loops[class as usize] else {
         return Err(refuse(map, class, ins.len()));
     };
+    if small::run(loops[isa() as usize], class, ins, out) {
+        return Ok(());
+    }
     let n = ins.len();
     let loads: [Load; MAX_INPUTS] = std::array::from_fn(|k| Load { input: k as u16, class, last_read: 0 });
     let step = Step { work: Work::Loop(loops), args: [0, 1, 2, 3], arity: n as u8, dst: n as u16 };

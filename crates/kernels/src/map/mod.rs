@@ -22,6 +22,7 @@ pub(crate) mod layout;
 mod program;
 mod run;
 pub(crate) mod scratch;
+mod small;
 pub(crate) mod sweep;
 
 pub use apply::apply;

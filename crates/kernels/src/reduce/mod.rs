@@ -8,6 +8,7 @@ mod engine;
 mod fold;
 mod memory;
 mod plan;
+mod small;
 
 pub use arg::{argmax, argmin};
 pub(crate) use fold::{Acc, Fold, Max, Sum, fold_rows, fold_tile, sum_type};
@@ -18,6 +19,7 @@ use engine::reduce;
 use fold::{Min, Prod, order_type};
 use gluonish_base::{Cause, DType, Dims, Result};
 use plan::{Order, Plan, out_strides};
+use small::What;
 
 /// `with_acc!(dtype, A => call)`: with the accumulating type that `dtype` names.
 macro_rules! with_acc {
@@ -35,6 +37,9 @@ pub(crate) use with_acc;
 /// Sum over the axes of the bit mask `axes`, accumulated in the family of `out`'s type: float32 (also for the half
 /// types), float64, or integers that wrap. The sum of nothing is 0.
 pub fn sum(cx: &Cx, x: &View<'_>, axes: u32, out: &Out<'_>) -> Result {
+    if small::reduce(What::Sum, x, axes, out) {
+        return Ok(());
+    }
     sum_over(cx, x, axes, &out_strides(x, axes, out), out)
 }
 
@@ -44,6 +49,9 @@ pub fn sum_to(cx: &Cx, x: &View<'_>, out: &Out<'_>) -> Result {
     let lead = from.len() - to.len();
     let reduced = |d: usize| d < lead || (to[d - lead] == 1 && from[d] != 1);
     let axes = (0..from.len()).filter(|&d| reduced(d)).fold(0, |m, d| m | 1 << d);
+    if small::reduce(What::Sum, x, axes, out) {
+        return Ok(());
+    }
     sum_over(cx, x, axes, &to.broadcast_strides(out.view.strides, from), out)
 }
 
@@ -57,7 +65,7 @@ fn sum_over(cx: &Cx, x: &View<'_>, axes: u32, strides: &Dims, out: &Out<'_>) -> 
 
 /// Arithmetic mean, accumulated as a sum; of nothing: NaN.
 pub fn mean(cx: &Cx, x: &View<'_>, axes: u32, out: &Out<'_>) -> Result {
-    if out.view.size > 0 {
+    if out.view.size > 0 && !small::reduce(What::Mean, x, axes, out) {
         let n = count(x, axes);
         let plan = Plan::new(x, axes, &out_strides(x, axes, out), Order::Any);
         with_acc!(sum_type(out.view.dtype), A => reduce::<A, Sum>(cx, x, &plan, out, |s| s.mean(n)));
@@ -76,7 +84,7 @@ pub fn prod(cx: &Cx, x: &View<'_>, axes: u32, out: &Out<'_>) -> Result {
 
 /// Largest value; NaN if there is one. Of nothing: an error.
 pub fn max(cx: &Cx, x: &View<'_>, axes: u32, out: &Out<'_>) -> Result {
-    if some(x, out, "max")? {
+    if some(x, out, "max")? && !small::reduce(What::Max, x, axes, out) {
         let plan = Plan::new(x, axes, &out_strides(x, axes, out), Order::Any);
         with_acc!(order_type(x.dtype), A => reduce::<A, Max>(cx, x, &plan, out, |s| s));
     }
@@ -85,7 +93,7 @@ pub fn max(cx: &Cx, x: &View<'_>, axes: u32, out: &Out<'_>) -> Result {
 
 /// Smallest value; NaN if there is one. Of nothing: an error.
 pub fn min(cx: &Cx, x: &View<'_>, axes: u32, out: &Out<'_>) -> Result {
-    if some(x, out, "min")? {
+    if some(x, out, "min")? && !small::reduce(What::Min, x, axes, out) {
         let plan = Plan::new(x, axes, &out_strides(x, axes, out), Order::Any);
         with_acc!(order_type(x.dtype), A => reduce::<A, Min>(cx, x, &plan, out, |s| s));
     }

@@ -39,19 +39,12 @@ unsafe fn integer(o: *mut PyObject) -> PyResult<Index> {
 }
 
 unsafe fn slice(o: *mut PyObject) -> PyResult<Index> {
-    // SAFETY: `o` is a slice; its parts are borrowed from it.
-    let object = unsafe { Bound::from_borrowed_ptr(Python::assume_attached(), o) };
-    let get = |name: &str| -> PyResult<Option<isize>> {
-        let v = object.getattr(name)?;
-        if v.is_none() {
-            return Ok(None);
-        }
-        // SAFETY: a live object; without an exception type, what is too large is clipped, as Python's own slices do.
-        let n = unsafe { PyNumber_AsSsize_t(v.as_ptr(), std::ptr::null_mut()) };
-        // SAFETY: the thread is attached.
-        if n == -1 && !unsafe { PyErr_Occurred() }.is_null() { Err(pending()) } else { Ok(Some(n)) }
-    };
-    Ok(Index::Range(get("start")?, get("stop")?, get("step")?.unwrap_or(1)))
+    let (mut start, mut stop, mut step) = (0, 0, 0);
+    // SAFETY: `o` is a slice of an attached thread. What is left out comes as the end that it means.
+    if unsafe { PySlice_Unpack(o, &mut start, &mut stop, &mut step) } < 0 {
+        return Err(pending());
+    }
+    Ok(Index::Range(Some(start), Some(stop), step))
 }
 
 #[cold]
@@ -88,8 +81,7 @@ unsafe fn parse(key: *mut PyObject) -> PyResult<Key> {
 }
 
 fn select(a: &NDArray, key: &[Index]) -> PyResult<NDArray> {
-    let slice = parse_index(a.shape(), key).map_err(to_py)?;
-    gluonish_graph::select(a, &slice).map_err(to_py)
+    gluonish_graph::select(a, key).map_err(to_py)
 }
 
 pub(super) unsafe extern "C" fn get_item(o: *mut PyObject, key: *mut PyObject) -> *mut PyObject {

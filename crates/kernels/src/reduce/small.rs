@@ -1,0 +1,110 @@
+//! A handful of values, reduced without a plan: planning would cost more than the work.
+use crate::view::{Mode, Out, View};
+use gluonish_base::{DType, MAX_DIMS};
+
+/// Values for which this pays.
+const SMALL: usize = 64;
+
+/// What is accumulated.
+pub(super) trait Float: Copy {
+    const LOWEST: Self;
+    const HIGHEST: Self;
+    fn add(self, other: Self) -> Self;
+    fn over(self, count: f64) -> Self;
+    /// The larger one, or NaN.
+    fn larger(self, other: Self) -> Self;
+    /// The smaller one, or NaN.
+    fn smaller(self, other: Self) -> Self;
+}
+
+macro_rules! float {
+    ($t:ident) => {
+        impl Float for $t {
+            const LOWEST: $t = $t::NEG_INFINITY;
+            const HIGHEST: $t = $t::INFINITY;
+            fn add(self, other: $t) -> $t {
+                self + other
+            }
+            fn over(self, count: f64) -> $t {
+                (self as f64 / count) as $t
+            }
+            fn larger(self, other: $t) -> $t {
+                if self.is_nan() || self > other { self } else { other }
+            }
+            fn smaller(self, other: $t) -> $t {
+                if self.is_nan() || self < other { self } else { other }
+            }
+        }
+    };
+}
+float!(f32);
+float!(f64);
+
+/// Which reduction.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum What {
+    Sum,
+    Mean,
+    Max,
+    Min,
+}
+
+/// Does a small reduction of floats into contiguous memory. False: not such a call.
+pub(super) fn reduce(what: What, x: &View<'_>, axes: u32, out: &Out<'_>) -> bool {
+    let v = &out.view;
+    if x.size == 0 || x.size > SMALL || !v.contiguous || out.mode != Mode::Write || x.dtype != v.dtype {
+        return false;
+    }
+    match x.dtype {
+        DType::F32 => of::<f32>(what, x, axes, out),
+        DType::F64 => of::<f64>(what, x, axes, out),
+        _ => return false,
+    }
+    true
+}
+
+fn of<T: Float + Default>(what: What, x: &View<'_>, axes: u32, out: &Out<'_>) {
+    match what {
+        What::Sum | What::Mean => fold(x, axes, out, T::default(), T::add),
+        What::Max => fold(x, axes, out, T::LOWEST, T::larger),
+        What::Min => fold(x, axes, out, T::HIGHEST, T::smaller),
+    }
+    if what == What::Mean {
+        let count = x.size as f64 / out.view.size as f64;
+        // SAFETY: the output is contiguous, and ours to write.
+        let values = unsafe { std::slice::from_raw_parts_mut(out.view.as_ptr::<T>(), out.view.size) };
+        values.iter_mut().for_each(|v| *v = v.over(count));
+    }
+}
+
+/// Visits the values in row-major order, each with the place of its group in the output.
+fn fold<T: Float>(x: &View<'_>, axes: u32, out: &Out<'_>, start: T, f: impl Fn(T, T) -> T) {
+    let n = x.ndim();
+    let mut steps = [0isize; MAX_DIMS];
+    let mut groups = 1;
+    for d in (0..n).rev().filter(|d| axes >> d & 1 == 0) {
+        steps[d] = groups;
+        groups *= x.shape[d];
+    }
+    // SAFETY: the output is contiguous with one place for each group, and ours to write.
+    let values = unsafe { std::slice::from_raw_parts_mut(out.view.as_ptr::<T>(), out.view.size) };
+    values.fill(start);
+    let mut index = [0isize; MAX_DIMS];
+    let (mut from, mut to) = (0isize, 0isize);
+    for _ in 0..x.size {
+        // SAFETY: an element of the view, by its own shape and strides.
+        let value = unsafe { *x.as_ptr::<T>().offset(from) };
+        values[to as usize] = f(values[to as usize], value);
+        for d in (0..n).rev() {
+            index[d] += 1;
+            from += x.strides[d];
+            to += steps[d];
+            if index[d] < x.shape[d] {
+                break;
+            }
+            from -= x.strides[d] * x.shape[d];
+            to -= steps[d] * x.shape[d];
+            index[d] = 0;
+        }
+    }
+}
