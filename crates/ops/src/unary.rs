@@ -81,6 +81,8 @@ rows! {
         .grad(&[y(0)], |r| r.grad(0, || r.select(r.binary_op(&GREATER, r.y(0), 0.0), r.dy(), 0.0))).np(&[]).onnx("Relu");
     SIGMOID = unary(&["sigmoid"], "`1 / (1 + exp(-x))`.", map!(float |i, x| i.sigmoid(x)))
         .grad(&[y(0)], |r| r.grad(0, || r.mul(r.dy(), r.mul(r.y(0), r.sub(1.0, r.y(0)))))).np(&[]).onnx("Sigmoid");
+    LOG_SIGMOID = unary(&["log_sigmoid"], "`log(sigmoid(x))`, without underflow.", map!(float |i, x| i.neg(i.softplus(i.neg(x)))))
+        .grad(&[x(0)], |r| r.grad(0, || r.mul(r.dy(), r.unary_op(&SIGMOID, r.neg(r.x(0)))))).np(&[]);
     SOFTSIGN = unary(&["softsign"], "`x / (1 + abs(x))`.", map!(float |i, x| i.div(x, i.add(i.c(1.0), i.abs(x)))))
         .grad(&[x(0)], |r| r.grad(0, || r.div(r.dy(), r.square(r.add(r.unary_op(&ABS, r.x(0)), 1.0))))).np(&[]).onnx("Softsign");
     ERF = unary(&["erf"], "The error function.", map!(float |i, x| i.erf(x)))
