@@ -541,6 +541,10 @@ class NdOps:
         """Logarithm to base 2."""
 
     @staticmethod
+    def log_sigmoid(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """`log(sigmoid(x))`, without underflow."""
+
+    @staticmethod
     def log_softmax(
         data: ArrayLike,
         axis: int = -1,
@@ -1355,6 +1359,9 @@ class ArrayOps:
 
     def log2(self, *, out: NDArray | None = None) -> NDArray:
         """Logarithm to base 2."""
+
+    def log_sigmoid(self, *, out: NDArray | None = None) -> NDArray:
+        """`log(sigmoid(x))`, without underflow."""
 
     def log_softmax(self, axis: int = -1, temperature: float | None = None, *, out: NDArray | None = None) -> NDArray:
         """`x - log(sum(exp(x)))` along an axis."""
