@@ -1,5 +1,6 @@
 //! A handful of values, reduced without a plan: planning would cost more than the work.
 use crate::view::{Mode, Out, View};
+use crate::walk::Walk;
 use gluonish_base::{DType, MAX_DIMS};
 
 /// Values for which this pays.
@@ -49,10 +50,9 @@ pub(super) enum What {
     Min,
 }
 
-/// Does a small reduction of floats into contiguous memory. False: not such a call.
+/// Does a small reduction of floats. False: not such a call, which its layout does not decide, so that neither do the bits.
 pub(super) fn reduce(what: What, x: &View<'_>, axes: u32, out: &Out<'_>) -> bool {
-    let v = &out.view;
-    if x.size == 0 || x.size > SMALL || !v.contiguous || out.mode != Mode::Write || x.dtype != v.dtype {
+    if x.size == 0 || x.size > SMALL || x.dtype != out.view.dtype {
         return false;
     }
     match x.dtype {
@@ -64,21 +64,22 @@ pub(super) fn reduce(what: What, x: &View<'_>, axes: u32, out: &Out<'_>) -> bool
 }
 
 fn of<T: Float + Default>(what: What, x: &View<'_>, axes: u32, out: &Out<'_>) {
+    let mut values = [T::default(); SMALL];
+    let values = &mut values[..out.view.size];
     match what {
-        What::Sum | What::Mean => fold(x, axes, out, T::default(), T::add),
-        What::Max => fold(x, axes, out, T::LOWEST, T::larger),
-        What::Min => fold(x, axes, out, T::HIGHEST, T::smaller),
+        What::Sum | What::Mean => fold(x, axes, values, T::default(), T::add),
+        What::Max => fold(x, axes, values, T::LOWEST, T::larger),
+        What::Min => fold(x, axes, values, T::HIGHEST, T::smaller),
     }
     if what == What::Mean {
-        let count = x.size as f64 / out.view.size as f64;
-        // SAFETY: the output is contiguous, and ours to write.
-        let values = unsafe { std::slice::from_raw_parts_mut(out.view.as_ptr::<T>(), out.view.size) };
+        let count = x.size as f64 / values.len() as f64;
         values.iter_mut().for_each(|v| *v = v.over(count));
     }
+    store(values, out);
 }
 
-/// Visits the values in row-major order, each with the place of its group in the output.
-fn fold<T: Float>(x: &View<'_>, axes: u32, out: &Out<'_>, start: T, f: impl Fn(T, T) -> T) {
+/// Visits the values in row-major order, each with the number of its group.
+fn fold<T: Float>(x: &View<'_>, axes: u32, values: &mut [T], start: T, f: impl Fn(T, T) -> T) {
     let n = x.ndim();
     let mut steps = [0isize; MAX_DIMS];
     let mut groups = 1;
@@ -86,8 +87,6 @@ fn fold<T: Float>(x: &View<'_>, axes: u32, out: &Out<'_>, start: T, f: impl Fn(T
         steps[d] = groups;
         groups *= x.shape[d];
     }
-    // SAFETY: the output is contiguous with one place for each group, and ours to write.
-    let values = unsafe { std::slice::from_raw_parts_mut(out.view.as_ptr::<T>(), out.view.size) };
     values.fill(start);
     let mut index = [0isize; MAX_DIMS];
     let (mut from, mut to) = (0isize, 0isize);
@@ -107,4 +106,19 @@ fn fold<T: Float>(x: &View<'_>, axes: u32, out: &Out<'_>, start: T, f: impl Fn(T
             index[d] = 0;
         }
     }
+}
+
+/// Puts the results in their places.
+fn store<T: Float>(values: &[T], out: &Out<'_>) {
+    let v = &out.view;
+    let mut value = values.iter();
+    Walk::new(v.shape, [v.strides]).for_each(0, values.len(), |[at]| {
+        if let Some(new) = value.next() {
+            // SAFETY: a place of the output, by its own shape and strides, and ours to write.
+            unsafe {
+                let place = v.as_ptr::<T>().offset(at);
+                *place = if out.mode == Mode::Add { (*place).add(*new) } else { *new };
+            }
+        }
+    });
 }
