@@ -3,16 +3,14 @@ use crate::invoke::In;
 use crate::launch::Operands;
 use crate::tape::node::{NodeRef, NodeSlot};
 use gluonish_base::tls::{ARRAYS, FreeList, reap, tls};
-use gluonish_base::{Cause, DType, Dims, Result};
+use gluonish_base::{Cause, DType, Dims, Result, Scalar};
 use gluonish_engine::{Device, Var};
 use gluonish_kernels::View;
-use gluonish_kernels::map::{Class, MAX_INPUTS, Map};
+use gluonish_kernels::map::{Class, FEW, Lane, MAX_INPUTS, Map};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicU32, Ordering::*};
 
-/// Elements for which an op is done before it could be thought about.
-const FEW: usize = 64;
 /// Arrays that a thread keeps on its free list.
 const KEPT: u32 = 4096;
 
@@ -240,40 +238,40 @@ impl NDArray {
         Ok(NDArray::build(storage, dtype, shape, &shape.contiguous_strides(), 0, true))
     }
 
-    /// What a formula makes of a few float operands that lie alike: the same layout in new memory. `None` where that is not
-    /// what it is, or where an operand is in use; nothing has happened then.
+    /// What a formula makes of a few float operands that lie alike, and numbers: the same layout in new memory. `None` where
+    /// that is not what it is, or where an operand is in use; nothing has happened then.
     #[inline]
     pub(crate) fn by_formula(map: &Map, ins: &[In<'_>]) -> Option<Result<NDArray>> {
-        let In::Array(first) = ins[0] else { return None };
+        let first = ins.iter().find_map(In::array)?;
         let class = match first.dtype {
             DType::F32 => Class::F32,
             DType::F64 => Class::F64,
             _ => return None,
         };
-        if first.size > FEW || !first.contiguous || map.is_truth() || first.storage().shared() {
+        let alike =
+            |a: &NDArray| a.dtype == first.dtype && a.contiguous && a.shape == first.shape && !a.storage().shared();
+        if first.size > FEW || !ins.iter().filter_map(In::array).all(alike) || ins.len() > MAX_INPUTS {
             return None;
         }
-        let mut pointers = [std::ptr::null(); MAX_INPUTS];
-        for i in &ins[1..] {
-            let In::Array(a) = i else { return None };
-            if a.dtype != first.dtype || !a.contiguous || a.shape != first.shape || a.storage().shared() {
-                return None;
-            }
-        }
         let _held = Operands::take(ins)?;
-        let storage = match Var::new(first.device(), first.nbytes()) {
+        let dtype = if map.is_truth() { DType::Bool } else { first.dtype };
+        let storage = match Var::new(first.device(), first.size * dtype.size()) {
             Ok(v) => v,
             Err(e) => return Some(Err(e)),
         };
-        for (p, i) in pointers.iter_mut().zip(ins) {
-            if let In::Array(a) = i {
-                *p = a.data().cast_const();
-            }
+        let mut lanes = [Lane::Number(Scalar::Bool(false)); MAX_INPUTS];
+        for (lane, i) in lanes.iter_mut().zip(ins) {
+            *lane = match i {
+                In::Array(a) => Lane::Line(a.data().cast_const()),
+                // Of three operands one may be a condition, whose type says nothing about the result's.
+                In::Scalar(s) if ins.len() <= 2 => Lane::Number(*s),
+                _ => return None,
+            };
         }
-        let out = NDArray::build(storage, first.dtype, &first.shape, &first.strides, 0, true);
+        let out = NDArray::build(storage, dtype, &first.shape, &first.strides, 0, true);
         // SAFETY: the operands are contiguous, of the class's own type and of one size, and held as readers; the output is
         // new and has as much memory.
-        unsafe { map.straight(class, out.data(), &pointers, first.size) }.then_some(Ok(out))
+        unsafe { map.straight(class, out.data(), &lanes[..ins.len()], first.size) }.then_some(Ok(out))
     }
 
     /// A contiguous array that gets its memory when the work that writes it starts.

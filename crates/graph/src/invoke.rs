@@ -184,6 +184,17 @@ pub fn select(a: &NDArray, key: &[Index]) -> Result<NDArray> {
     Ok(a.view_as(&shape, &strides, offset))
 }
 
+/// The axes in reverse order, a view.
+pub fn transpose(a: &NDArray) -> Result<NDArray> {
+    if tls().recording.get() && a.is_tracked() {
+        return Ok(invoke(&rows::TRANSPOSE, &[In::Array(a)], &Attrs::of(&[AttrVal::None]))?.remove(0));
+    }
+    let (mut shape, mut strides) = (*a.shape(), *a.strides());
+    shape.reverse();
+    strides.reverse();
+    Ok(a.view_as(&shape, &strides, 0))
+}
+
 /// A fresh array with the same values, not recorded.
 pub(crate) fn contiguous_copy(a: &NDArray) -> Result<NDArray> {
     let mut outs = compute(&rows::COPY, &[In::Array(a)], &Attrs::new(), a.device())?;

@@ -23,6 +23,7 @@ mod program;
 mod run;
 pub(crate) mod scratch;
 mod small;
+mod straight;
 pub(crate) mod sweep;
 
 pub use apply::apply;
@@ -30,9 +31,10 @@ pub use class::Class;
 pub use cuda::device_space;
 pub use program::{Builder, Program, Value};
 pub use run::run;
+pub use straight::{FEW, Lane};
 
 use crate::formula::text::{Text, TextValue};
-use gluonish_base::isa::{Isa, isa};
+use gluonish_base::isa::Isa;
 use sweep::{Loop, Loops};
 
 /// Operands that one formula may have.
@@ -85,18 +87,6 @@ impl Map {
     #[inline(always)]
     pub(crate) fn get(&self, class: Class, isa: Isa) -> Option<Loop> {
         self.loops[class as usize].as_ref().map(|l| l[isa as usize])
-    }
-    /// Runs the formula over operands that all lie in one line, in lanes of the class itself. False: it has no such loop.
-    ///
-    /// # Safety
-    /// `out` and each of `ins` hold `n` lanes of `class`; there are as many as `arity`, and nobody else writes them. The
-    /// output may be one of the inputs.
-    #[inline(always)]
-    pub unsafe fn straight(&self, class: Class, out: *mut u8, ins: &[*const u8; MAX_INPUTS], n: usize) -> bool {
-        let Some(run) = self.get(class, isa()) else { return false };
-        // SAFETY: the caller's promise.
-        unsafe { run(out, ins.as_ptr(), (1 << self.arity) - 1, n) };
-        true
     }
     /// Operations for one value of float32, in additions of one lane: what the formula costs beside loads and stores.
     pub fn ops(&self) -> u32 {

@@ -2,9 +2,7 @@
 use super::object::{edge, get, pending, wrap};
 use crate::error::to_py;
 use gluonish_base::DType;
-use gluonish_graph::{In, grad_of, invoke};
-use gluonish_kernels::Attrs;
-use gluonish_ops::rows::TRANSPOSE;
+use gluonish_graph::{grad_of, transpose};
 use pyo3::ffi::*;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -73,11 +71,7 @@ getter!(grad, |a| match grad_of(a) {
     Some((g, _)) => Ok(wrap(g)),
     None => Ok(Python::assume_attached().None().into_ptr()),
 });
-getter!(transposed, |a| {
-    let attrs = Attrs::of(&[gluonish_kernels::AttrVal::None]);
-    let mut outs = invoke(&TRANSPOSE, &[In::Array(a)], &attrs).map_err(to_py)?;
-    Ok(wrap(outs.remove(0)))
-});
+getter!(transposed, |a| Ok(wrap(transpose(a).map_err(to_py)?)));
 
 type Getter = unsafe extern "C" fn(*mut PyObject, *mut c_void) -> *mut PyObject;
 
