@@ -229,23 +229,26 @@ impl Pool {
     fn await_epoch(&self, seen: u64) -> u64 {
         let spins = if threads() > cpus() { 0 } else { SPINS };
         let is_new = |g: u64| g & OPEN != 0 && g & !(OPEN | JOINED) != seen;
-        for _ in 0..spins {
-            let g = self.gate.load(Acquire);
+        loop {
+            for _ in 0..spins {
+                let g = self.gate.load(Acquire);
+                if is_new(g) {
+                    return g;
+                }
+                spin_loop();
+            }
+            self.sleeping.fetch_add(1, SeqCst);
+            let g = self.gate.load(SeqCst);
+            if !is_new(g) {
+                thread::park();
+            }
+            self.sleeping.fetch_sub(1, SeqCst);
             if is_new(g) {
                 return g;
             }
-            spin_loop();
+            // Woken, perhaps too late for the region that called: the next one may follow at once, so it spins again.
+            // Going straight back to sleep would miss each of a row of short regions.
         }
-        self.sleeping.fetch_add(1, SeqCst);
-        let g = loop {
-            let g = self.gate.load(SeqCst);
-            if is_new(g) {
-                break g;
-            }
-            thread::park();
-        };
-        self.sleeping.fetch_sub(1, SeqCst);
-        g
     }
 
     fn join(&self, epoch: u64) -> bool {

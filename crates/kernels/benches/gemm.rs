@@ -11,7 +11,7 @@ use gluonish_kernels::Mode;
 use gluonish_kernels::gemm::{Identity, Mat, MatMut, Product, gemm};
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::sync::OnceLock;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 // SAFETY: the signatures are those of the C library.
 unsafe extern "C" {
@@ -189,10 +189,25 @@ fn time(calls: usize, threads: usize, mut f: impl FnMut()) -> f64 {
     (now(threads) - start) / calls as f64
 }
 
+/// One contender's turn: the best stretch of 40 ms. The other's threads may still be spinning: they get time to fall
+/// asleep first.
+fn turn(calls: usize, threads: usize, mut f: impl FnMut()) -> f64 {
+    const TURN: Duration = Duration::from_millis(40);
+    if threads > 1 {
+        std::thread::sleep(TURN / 8);
+    }
+    let start = Instant::now();
+    let mut best = f64::INFINITY;
+    while start.elapsed() < TURN {
+        best = best.min(time(calls, threads, &mut f));
+    }
+    best
+}
+
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with("--")).collect();
     let number = |i: usize, default: usize| args.get(i).and_then(|a| a.parse().ok()).unwrap_or(default);
-    let (threads, rounds) = (number(0, 1), number(1, 20).next_multiple_of(10));
+    let (threads, rounds) = (number(0, 1), number(1, 20));
     let filter = args.get(2).map_or("", |s| s.as_str());
     let sgemm = peer();
     pool::set_threads(threads);
@@ -208,13 +223,11 @@ fn main() {
         let flops = (2 * s.m * s.n * s.k) as f64;
         // Short stretches, many of them: some are not disturbed by what else the machine does.
         let calls = ((2e7 / flops) as usize).clamp(1, 200);
-        let stretches = rounds * ((5e8 / flops / calls as f64) as usize).clamp(1, 20);
         let (mut mine, mut other) = (f64::INFINITY, f64::INFINITY);
-        for stretch in 0..stretches {
-            if stretch % 10 < 5 || sgemm.is_none() {
-                mine = mine.min(time(calls, threads, || ours(s, &mut d, threads)));
-            } else if let Some(f) = sgemm {
-                other = other.min(time(calls, threads, || theirs(f, s, &mut d)));
+        for _ in 0..rounds {
+            mine = mine.min(turn(calls, threads, || ours(s, &mut d, threads)));
+            if let Some(f) = sgemm {
+                other = other.min(turn(calls, threads, || theirs(f, s, &mut d)));
             }
         }
         logs.push((other / mine).ln());

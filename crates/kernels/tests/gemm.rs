@@ -336,4 +336,13 @@ fn bits_do_not_depend_on_threads() {
             }
         }
     }
+    // Large enough for threads to pack for each other.
+    let case =
+        Case { shape: (300, 700, 600), lay: (Lay::Rows, Lay::Cols, Lay::Gap), mode: Mode::Add, threads: &[1, 2, 4] };
+    check::<f32, _>(case, Identity, |x, _, _| x);
+    check::<f32, _>(
+        Case { lay: (Lay::Cols, Lay::Rows, Lay::Rows), mode: Mode::Write, ..case },
+        Scale(2.0),
+        |x, _, _| 2.0 * x,
+    );
 }

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 /// The C of a product whose values are computed in `T`.
 #[allow(clippy::missing_safety_doc)]
-pub trait Output<T: Real>: Copy {
+pub trait Output<T: Real>: Copy + Sync {
     /// The matrix as pointer and row stride, when it holds `T` in rows of contiguous elements.
     fn rows_in_place(&self) -> Option<(*mut T, isize)>;
     /// Stores or adds a rectangle that stands in `from`, rows `ld` apart.

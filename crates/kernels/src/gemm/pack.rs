@@ -30,6 +30,27 @@ pub trait PackB<T: Real>: Sync {
     }
 }
 
+/// A borrowed operand, for hooks that are too large to copy.
+impl<T: Real, P: PackA<T>> PackA<T> for &P {
+    unsafe fn pack<S: Simd<T = T>>(&self, i0: usize, mr: usize, k0: usize, kc: usize, dst: *mut T) {
+        // SAFETY: the caller's.
+        unsafe { (**self).pack::<S>(i0, mr, k0, kc, dst) }
+    }
+    fn in_place(&self) -> Option<Mat<T>> {
+        (**self).in_place()
+    }
+}
+
+impl<T: Real, P: PackB<T>> PackB<T> for &P {
+    unsafe fn pack<S: Simd<T = T>>(&self, k0: usize, kc: usize, j0: usize, n: usize, dst: *mut T) {
+        // SAFETY: the caller's.
+        unsafe { (**self).pack::<S>(k0, kc, j0, n, dst) }
+    }
+    fn in_place(&self) -> Option<Mat<T>> {
+        (**self).in_place()
+    }
+}
+
 /// A matrix in memory: element `(i, j)` is at `p + i * rs + j * cs`. Any strides, also negative ones and zero.
 #[derive(Clone, Copy)]
 pub struct Mat<T> {

@@ -10,11 +10,14 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 /// A product below this many operations runs on the caller: waking a thread would cost more than it saves.
-const ALONE: usize = 1_500_000;
+const ALONE: usize = 400_000;
 /// The same for a product with a vector, which waits for memory rather than for arithmetic.
 const ALONE_VECTOR: usize = 100_000;
-/// From here on, and for vectors, each thread gets several pieces, so that a late one does not hold up the rest.
-const LARGE: usize = 400_000_000;
+/// Multiplications, and threads, from which threads work as a team.
+const TEAM: usize = 100_000_000;
+const TEAM_THREADS: usize = 4;
+/// Pieces of a product with a vector for each thread, so that a late one does not hold up the rest.
+const VECTOR_PIECES: usize = 2;
 /// What packing one element costs, in units of a multiplication of one element.
 const PACKING: usize = 6;
 
@@ -78,8 +81,15 @@ where
     type Out = ();
 
     unsafe fn run<S: Simd<T = T>>(self) {
-        let cut = Cut::new::<S>(self.threads, self.count, self.shape);
         let product = &self.product;
+        if self.count == 1 && as_team(self.threads, self.shape) {
+            let p = product(0);
+            if p.direct().is_some() {
+                // SAFETY: the caller's.
+                return unsafe { p.rectangle::<S>(self.threads, 0..self.shape.0, 0..self.shape.1) };
+            }
+        }
+        let cut = Cut::new::<S>(self.threads, self.count, self.shape);
         pool::run(cut.chunks(), self.threads, |chunk| {
             let (matrices, rows, cols) = cut.chunk(chunk);
             for i in matrices {
@@ -87,12 +97,19 @@ where
                 // SAFETY: the caller's; chunks are disjoint parts of C.
                 unsafe {
                     if !gemv::rectangle::<S, _, _, _, _>(&p, rows.clone(), cols.clone()) {
-                        p.rectangle::<S>(rows.clone(), cols.clone());
+                        p.rectangle::<S>(1, rows.clone(), cols.clone());
                     }
                 }
             }
         });
     }
+}
+
+/// Whether threads pack panels for each other. With rectangles of their own the same panels are packed by several, the
+/// more the more threads there are; but two threads lose less by that than by waiting for each other at each block of k.
+fn as_team(threads: usize, (m, n, k): (usize, usize, usize)) -> bool {
+    let threads = threads.min(pool::threads());
+    threads >= TEAM_THREADS && m >= 64 * threads && n > 1 && m.saturating_mul(n).saturating_mul(k) >= TEAM
 }
 
 /// A batch of matrices, cut: into groups of matrices, or each of them into a grid.
@@ -122,8 +139,7 @@ impl Cut {
             let groups = count.min(4 * threads).min(worth);
             return Cut { groups, ..one };
         }
-        let each = if vector { 4 } else { 1 + usize::from(all >= LARGE) };
-        let pieces = (threads * each).min(worth);
+        let pieces = (threads * if vector { VECTOR_PIECES } else { 1 }).min(worth);
         let best = (1..=pieces).rev().find_map(|p| Cut { groups: count, ..one }.grid(p));
         best.unwrap_or(one)
     }

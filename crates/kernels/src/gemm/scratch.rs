@@ -10,8 +10,8 @@ use std::ptr::null_mut;
 pub enum Slot {
     A,
     B,
-    /// A panel of B at the ragged edge of a matrix that is otherwise read in place.
-    Edge,
+    /// One panel of B.
+    Panel,
     /// A part of C that is not stored as it is computed.
     C,
     /// Panels in another element type.

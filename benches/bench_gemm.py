@@ -1,0 +1,87 @@
+"""Matrix products in float32, each with a fresh result: whole matrices, layers of small networks, a transformer's."""
+
+from typing import Any, NamedTuple
+
+from harness import Case, Mean, Names
+
+
+class Shape(NamedTuple):
+    """(m, k) times (k, n); an operand marked T is stored transposed."""
+
+    name: str
+    m: int
+    n: int
+    k: int
+    form: str
+
+
+SHAPES = [
+    Shape("square_1024", 1024, 1024, 1024, "NN"),
+    Shape("square_1024", 1024, 1024, 1024, "NT"),
+    Shape("square_1024", 1024, 1024, 1024, "TN"),
+    Shape("square_2048", 2048, 2048, 2048, "NN"),
+    Shape("mlp1_forward", 64, 128, 784, "NT"),
+    Shape("mlp1_data_grad", 64, 784, 128, "NN"),
+    Shape("mlp1_weight_grad", 128, 784, 64, "TN"),
+    Shape("mlp2_forward", 64, 64, 128, "NT"),
+    Shape("mlp2_data_grad", 64, 128, 64, "NN"),
+    Shape("mlp2_weight_grad", 64, 128, 64, "TN"),
+    Shape("mlp3_forward", 64, 10, 64, "NT"),
+    Shape("mlp3_data_grad", 64, 64, 10, "NN"),
+    Shape("mlp3_weight_grad", 10, 64, 64, "TN"),
+    Shape("lstm", 20, 800, 200, "NN"),
+    Shape("lstm", 20, 800, 200, "NT"),
+    Shape("transformer_256", 1024, 256, 256, "NT"),
+    Shape("transformer_512", 1024, 512, 256, "NT"),
+    Shape("transformer_1024", 1024, 1024, 256, "NT"),
+    Shape("transformer_1024", 1024, 1024, 256, "NN"),
+    Shape("transformer_weight_grad", 1024, 256, 1024, "TN"),
+    Shape("attention_scores", 256, 256, 64, "NT"),
+    Shape("odd", 197, 193, 201, "NN"),
+    Shape("vector", 1, 4096, 1024, "NN"),
+    Shape("vector", 1, 4096, 1024, "NT"),
+]
+
+
+def operands() -> list[tuple[Any, Any]]:
+    """Every shape's two matrices, as they are stored."""
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+
+    def matrix(rows: int, cols: int, transposed: bool) -> Any:
+        return rng.standard_normal((cols, rows) if transposed else (rows, cols), np.float32)
+
+    return [(matrix(s.m, s.k, s.form[0] == "T"), matrix(s.k, s.n, s.form[1] == "T")) for s in SHAPES]
+
+
+def gluonish() -> Names:
+    import gluonish as mx
+
+    return {"dot": mx.nd.dot, "sync": mx.nd.waitall, "ops": [(mx.nd.array(a), mx.nd.array(b)) for a, b in operands()]}
+
+
+def torch() -> Names:
+    import torch
+
+    return {"mm": torch.mm, "ops": [(torch.from_numpy(a), torch.from_numpy(b)) for a, b in operands()]}
+
+
+def numpy() -> Names:
+    return {"ops": operands()}
+
+
+def case(index: int, shape: Shape) -> Case:
+    left, right = (form == "T" for form in shape.form)
+    plain = f"ops[{index}][0]{'.T' * left}", f"ops[{index}][1]{'.T' * right}"
+    sides = {
+        "gluonish": f"dot(*ops[{index}], transpose_a={left}, transpose_b={right})",
+        "torch": f"mm({plain[0]}, {plain[1]})",
+        "numpy": f"{plain[0]} @ {plain[1]}",
+    }
+    return Case(f"{shape.name}_{shape.form}", sides, target=0.93)
+
+
+SETUP = {"gluonish": gluonish, "torch": torch, "numpy": numpy}
+CASES = [case(i, s) for i, s in enumerate(SHAPES)]
+MEANS = [Mean("products", [c.name for c in CASES], target=1.0)]
