@@ -2,6 +2,7 @@
 use super::sweep::Loop;
 use super::{Class, MAX_INPUTS};
 use crate::view::{Mode, Out, View};
+use crate::walk::Walk;
 use gluonish_base::Dims;
 use std::mem::MaybeUninit;
 
@@ -41,19 +42,12 @@ pub(super) fn run(run: Loop, class: Class, ins: &[View<'_>], out: &Out<'_>) -> b
 /// `x` has elements of the size of `T` and broadcasts to `shape`, and `to` has room for as many.
 unsafe fn gather<T: Copy>(x: &View<'_>, shape: &Dims, to: *mut T) {
     let strides = x.shape.broadcast_strides(x.strides, shape);
-    let mut index = [0isize; gluonish_base::MAX_DIMS];
-    let mut at = 0;
-    for k in 0..shape.size() {
-        // SAFETY: `at` is the offset of an element of `x`, by contract.
-        unsafe { *to.add(k) = *x.as_ptr::<T>().offset(at) };
-        for d in (0..shape.len()).rev() {
-            index[d] += 1;
-            at += strides[d];
-            if index[d] < shape[d] {
-                break;
-            }
-            at -= strides[d] * shape[d];
-            index[d] = 0;
+    let mut next = to;
+    Walk::new(shape, [&strides]).for_each(0, shape.size(), |[at]| {
+        // SAFETY: `at` is the offset of an element of `x`, and there is room for as many as the shape has, by contract.
+        unsafe {
+            *next = *x.as_ptr::<T>().offset(at);
+            next = next.add(1);
         }
-    }
+    });
 }

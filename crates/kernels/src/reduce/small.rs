@@ -1,7 +1,7 @@
 //! A handful of values, reduced without a plan: planning would cost more than the work.
 use crate::view::{Mode, Out, View};
 use crate::walk::Walk;
-use gluonish_base::{DType, MAX_DIMS};
+use gluonish_base::{DType, Dims};
 
 /// Values for which this pays.
 const SMALL: usize = 64;
@@ -80,32 +80,18 @@ fn of<T: Float + Default>(what: What, x: &View<'_>, axes: u32, out: &Out<'_>) {
 
 /// Visits the values in row-major order, each with the number of its group.
 fn fold<T: Float>(x: &View<'_>, axes: u32, values: &mut [T], start: T, f: impl Fn(T, T) -> T) {
-    let n = x.ndim();
-    let mut steps = [0isize; MAX_DIMS];
+    let mut steps = Dims::filled(x.ndim(), 0);
     let mut groups = 1;
-    for d in (0..n).rev().filter(|d| axes >> d & 1 == 0) {
+    for d in (0..x.ndim()).rev().filter(|d| axes >> d & 1 == 0) {
         steps[d] = groups;
         groups *= x.shape[d];
     }
     values.fill(start);
-    let mut index = [0isize; MAX_DIMS];
-    let (mut from, mut to) = (0isize, 0isize);
-    for _ in 0..x.size {
+    Walk::new(x.shape, [x.strides, &steps]).for_each(0, x.size, |[from, to]| {
         // SAFETY: an element of the view, by its own shape and strides.
         let value = unsafe { *x.as_ptr::<T>().offset(from) };
         values[to as usize] = f(values[to as usize], value);
-        for d in (0..n).rev() {
-            index[d] += 1;
-            from += x.strides[d];
-            to += steps[d];
-            if index[d] < x.shape[d] {
-                break;
-            }
-            from -= x.strides[d] * x.shape[d];
-            to -= steps[d] * x.shape[d];
-            index[d] = 0;
-        }
-    }
+    });
 }
 
 /// Puts the results in their places.
