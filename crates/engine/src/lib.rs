@@ -13,6 +13,7 @@ mod device_cpu;
 mod fence;
 mod fork;
 mod gate;
+mod late;
 pub mod memory;
 mod scheduler;
 mod shutdown;

@@ -6,6 +6,7 @@ use crate::cold::Cold;
 use crate::device::Device;
 use crate::fence::{Fence, Fences, Place};
 use crate::gate::{BARE, FENCED, Gate, POISON, QUEUED, WRITER};
+use crate::late::{Late, free_later};
 use crate::memory::Block;
 use crate::sync::{Mutex, lock};
 use crate::task::{Task, Write};
@@ -41,6 +42,9 @@ pub struct Storage {
     pub tape: TapeMark,
 }
 
+/// Gives memory back to another library.
+type Release = Box<dyn FnOnce() + Send>;
+
 /// Whose memory it is.
 enum Memory {
     /// The storage's own, or none yet.
@@ -48,7 +52,7 @@ enum Memory {
     Block(Block),
     /// A part of another storage, from this byte on.
     Part(Var, usize),
-    Foreign(Box<dyn FnOnce() + Send>),
+    Foreign(Release),
 }
 
 /// What the tape remembers with a storage, so that it can refuse a gradient that would be wrong.
@@ -259,8 +263,11 @@ impl Storage {
     unsafe fn recycle(p: NonNull<Storage>) {
         // SAFETY: by contract nobody else can reach the storage.
         let s = unsafe { &mut *p.as_ptr() };
-        if s.gate.state() != 0 || !matches!(s.memory.get_mut(), Memory::Own) {
-            s.give_back();
+        if (s.gate.state() != 0 || !matches!(s.memory.get_mut(), Memory::Own))
+            && let Some((fences, release)) = s.give_back()
+        {
+            // SAFETY: storages are boxed, and this one belongs to us alone.
+            return free_later(Late { storage: unsafe { Box::from_raw(p.as_ptr()) }, fences, release });
         }
         *s.shared.get_mut() = false;
         *s.tape.saved.get_mut() = 0;
@@ -290,21 +297,22 @@ impl Storage {
         list.len.set(1);
     }
 
-    /// Returns the memory, with the fences of devices that may still use it, and forgets errors.
-    fn give_back(&mut self) {
+    /// Returns the memory, with the fences of devices that may still use it, and forgets errors. What cannot be returned
+    /// before its fences have retired comes back with them.
+    fn give_back(&mut self) -> Option<(Fences, Option<Release>)> {
         debug_assert_eq!(self.gate.state() & (WRITER | QUEUED), 0, "a storage was freed while in use");
         let cold = self.cold.get_mut().unwrap_or_else(PoisonError::into_inner).take();
         let fences = cold.map_or_else(Fences::new, |mut c| c.live());
         match std::mem::replace(self.memory.get_mut(), Memory::Own) {
-            Memory::Own => fences.into_iter().for_each(Fence::wait),
+            Memory::Own if !fences.is_empty() => return Some((fences, None)),
+            Memory::Own => {}
             Memory::Block(block) => self.device.entry().pool.give(block, fences),
             Memory::Part(root, _) => fences.into_iter().for_each(|f| root.attach(f, false)),
-            Memory::Foreign(release) => {
-                fences.into_iter().for_each(Fence::wait);
-                release();
-            }
+            Memory::Foreign(release) if !fences.is_empty() => return Some((fences, Some(release))),
+            Memory::Foreign(release) => release(),
         }
         self.gate.reset(0);
+        None
     }
 
     /// Where the bytes are; null until a deferred storage got its memory.
