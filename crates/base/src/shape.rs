@@ -24,7 +24,10 @@ impl Dims {
     #[inline]
     pub fn of(v: &[isize]) -> Dims {
         let mut d = Dims { len: v.len() as u8, d: [0; MAX_DIMS] };
-        d.d[..v.len()].copy_from_slice(v);
+        // A loop: for a handful of numbers it is shorter than the call that copying slices becomes.
+        for (to, from) in d.d[..v.len()].iter_mut().zip(v) {
+            *to = *from;
+        }
         d
     }
 

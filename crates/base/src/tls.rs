@@ -10,6 +10,7 @@ pub struct Tls {
     pub training: Cell<bool>,
     /// This thread runs the engine's tasks: it must never be held back by the engine's limits.
     pub worker: Cell<bool>,
+    locked: Cell<bool>,
     /// Interned path of the running block; 0: none.
     pub block: Cell<u32>,
     /// Device (as a number of the device registry) on which creation functions put their arrays.
@@ -20,10 +21,29 @@ pub struct Tls {
     pub free: [FreeList; 4],
 }
 
+impl Tls {
+    /// Whether this thread holds a lock without which no other thread begins to use an array that has one handle only:
+    /// the interpreter's, whose objects have those handles.
+    #[inline(always)]
+    pub fn locked(&self) -> bool {
+        self.locked.get()
+    }
+
+    /// Says whether the lock is held; returns what was said before.
+    ///
+    /// # Safety
+    /// It is: while true is set, every other thread that uses a handle which it has not counted waits for the lock.
+    pub unsafe fn set_locked(&self, locked: bool) -> bool {
+        self.locked.replace(locked)
+    }
+}
+
 /// A list of freed objects, linked through a field of their own.
 pub struct FreeList {
     pub head: Cell<*mut u8>,
     pub len: Cell<u32>,
+    /// `reap` was called for it.
+    pub reaped: Cell<bool>,
 }
 
 /// Whose list is which in `Tls::free`.
@@ -34,7 +54,7 @@ pub const OBJECTS: usize = 3;
 
 impl FreeList {
     const fn empty() -> FreeList {
-        FreeList { head: Cell::new(null_mut()), len: Cell::new(0) }
+        FreeList { head: Cell::new(null_mut()), len: Cell::new(0), reaped: Cell::new(false) }
     }
 }
 
@@ -44,6 +64,7 @@ thread_local! {
             recording: Cell::new(false),
             training: Cell::new(false),
             worker: Cell::new(false),
+            locked: Cell::new(false),
             block: Cell::new(0),
             device: Cell::new(0),
             blame: Cell::new(Site { code: 0, block: 0 }),
@@ -53,11 +74,69 @@ thread_local! {
     static REAPER: Reaper = const { Reaper };
 }
 
+/// What is known about this thread.
 #[inline(always)]
 pub fn tls() -> &'static Tls {
+    main_thread::tls().unwrap_or_else(of_this_thread)
+}
+
+fn of_this_thread() -> &'static Tls {
     // SAFETY: `Tls` is constant-initialised and has no destructor, so its memory is valid as long as the thread runs;
     // the type is not `Sync`, so the reference cannot leave the thread.
     TLS.with(|t| unsafe { &*std::ptr::from_ref(t) })
+}
+
+/// To be called when the library is loaded: if that is on the process's main thread, `tls` is short there.
+pub fn adopt_main_thread() {
+    main_thread::adopt();
+}
+
+/// In a library that is loaded late, as Python's modules are, every use of a thread-local is a call, and an op needs a
+/// dozen. Most programs call from their main thread: it is told by the register that points to its block of thread-locals,
+/// a block that is never given to another thread.
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod main_thread {
+    use super::{Tls, of_this_thread};
+    use std::ptr::null_mut;
+    use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::Relaxed};
+
+    static BASE: AtomicUsize = AtomicUsize::new(0);
+    static OWN: AtomicPtr<Tls> = AtomicPtr::new(null_mut());
+
+    #[inline(always)]
+    fn base() -> usize {
+        let base;
+        // SAFETY: by the platform's rules the word that `fs` points to is its own address, the same for all of a thread.
+        unsafe {
+            std::arch::asm!("mov {}, qword ptr fs:[0]", out(reg) base, options(pure, nomem, nostack, preserves_flags));
+        }
+        base
+    }
+
+    /// If this is the main thread, and was adopted.
+    #[inline(always)]
+    pub(super) fn tls() -> Option<&'static Tls> {
+        // SAFETY: the thread stored its own first, and sees what it stored.
+        (base() == BASE.load(Relaxed)).then(|| unsafe { &*OWN.load(Relaxed) })
+    }
+
+    pub(super) fn adopt() {
+        // SAFETY: two calls without conditions.
+        if unsafe { libc::gettid() == libc::getpid() } {
+            OWN.store(std::ptr::from_ref(of_this_thread()).cast_mut(), Relaxed);
+            BASE.store(base(), Relaxed);
+        }
+    }
+}
+
+#[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
+mod main_thread {
+    use super::Tls;
+
+    pub(super) fn tls() -> Option<&'static Tls> {
+        None
+    }
+    pub(super) fn adopt() {}
 }
 
 /// How the owner of a free list takes it back when a thread ends.
@@ -78,6 +157,7 @@ impl Drop for Reaper {
 #[cold]
 pub fn reap(which: usize, drain: fn(&FreeList)) {
     let _ = DRAINS[which].set(drain);
+    tls().free[which].reaped.set(true);
     // A thread that is ending already has lost its reaper: what it still frees stays on its list.
     let _ = REAPER.try_with(|_| {});
 }

@@ -274,7 +274,7 @@ impl Storage {
         *s.tape.recorded.get_mut() = 0;
         *s.tape.before.get_mut() = 0;
         let list = &tls().free[STORAGES];
-        if list.len.get() >= KEPT || list.head.get().is_null() {
+        if list.len.get() >= KEPT || !list.reaped.get() {
             // SAFETY: as above.
             return unsafe { Storage::recycle_at_edge(p, list) };
         }
@@ -283,7 +283,7 @@ impl Storage {
         list.len.set(list.len.get() + 1);
     }
 
-    /// The list is full, or empty: then this thread may not have asked for it to be drained yet.
+    /// The list is full, or nobody would drain it yet when the thread ends.
     #[cold]
     unsafe fn recycle_at_edge(p: NonNull<Storage>, list: &FreeList) {
         if list.len.get() >= KEPT {
@@ -292,9 +292,9 @@ impl Storage {
         }
         reap(STORAGES, drain);
         // SAFETY: as above.
-        unsafe { (*p.as_ptr()).next_free = null_mut() };
+        unsafe { (*p.as_ptr()).next_free = list.head.get().cast() };
         list.head.set(p.as_ptr().cast());
-        list.len.set(1);
+        list.len.set(list.len.get() + 1);
     }
 
     /// Returns the memory, with the fences of devices that may still use it, and forgets errors. What cannot be returned
@@ -392,6 +392,13 @@ impl Storage {
     pub fn is_idle(&self) -> bool {
         let s = self.gate.state() & !(POISON | BARE);
         s == 0 || (s == FENCED && self.settle())
+    }
+
+    /// Whether there is one pointer to the storage only, nobody uses it, and it has memory and a value of its own. It stays
+    /// so while the owner of that pointer lets nobody else reach it.
+    #[inline(always)]
+    pub fn is_alone(&self) -> bool {
+        self.refs.load(Acquire) == 1 && self.gate.state() == 0 && !self.shared()
     }
 
     /// No write is pending: a reader would see what was pushed last.

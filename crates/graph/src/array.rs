@@ -6,7 +6,7 @@ use gluonish_base::tls::{ARRAYS, FreeList, reap, tls};
 use gluonish_base::{Cause, DType, Dims, Result, Scalar};
 use gluonish_engine::{Device, Var};
 use gluonish_kernels::View;
-use gluonish_kernels::map::{Class, FEW, Lane, MAX_INPUTS, Map};
+use gluonish_kernels::map::{Class, FEW, Lane, Map};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicU32, Ordering::*};
@@ -77,7 +77,7 @@ unsafe fn recycle(p: *mut RawArray) {
     a.storage = None;
     a.node.clear();
     let list = &tls().free[ARRAYS];
-    if list.len.get() >= KEPT || list.head.get().is_null() {
+    if list.len.get() >= KEPT || !list.reaped.get() {
         // SAFETY: as above.
         return unsafe { recycle_at_edge(p, list) };
     }
@@ -94,9 +94,9 @@ unsafe fn recycle_at_edge(p: *mut RawArray, list: &FreeList) {
     }
     reap(ARRAYS, drain);
     // SAFETY: as above.
-    unsafe { (*p).next_free = null_mut() };
+    unsafe { (*p).next_free = list.head.get().cast() };
     list.head.set(p.cast());
-    list.len.set(1);
+    list.len.set(list.len.get() + 1);
 }
 
 fn drain(list: &FreeList) {
@@ -238,40 +238,65 @@ impl NDArray {
         Ok(NDArray::build(storage, dtype, shape, &shape.contiguous_strides(), 0, true))
     }
 
-    /// What a formula makes of a few float operands that lie alike, and numbers: the same layout in new memory. `None` where
-    /// that is not what it is, or where an operand is in use; nothing has happened then.
-    #[inline]
+    /// Whether nobody else has this array or its memory, which is idle and has a value. It stays so while the caller lets
+    /// nobody else reach this handle.
+    #[inline(always)]
+    pub(crate) fn is_alone(&self) -> bool {
+        self.refs.load(Acquire) == 1 && self.storage().is_alone()
+    }
+
+    /// What a formula makes of a few floats of one type, and numbers, in new memory. `None` where that is not what it is, or
+    /// where an operand is in use; nothing has happened then.
+    #[inline(always)]
     pub(crate) fn by_formula(map: &Map, ins: &[In<'_>]) -> Option<Result<NDArray>> {
+        // The number of operands is fixed, so that the compiler unrolls what is done for each.
+        match ins {
+            [x] => NDArray::few(map, [*x]),
+            [x, y] => NDArray::few(map, [*x, *y]),
+            _ => None,
+        }
+    }
+
+    fn few<const N: usize>(map: &Map, ins: [In<'_>; N]) -> Option<Result<NDArray>> {
         let first = ins.iter().find_map(In::array)?;
         let class = match first.dtype {
             DType::F32 => Class::F32,
             DType::F64 => Class::F64,
             _ => return None,
         };
-        let alike =
-            |a: &NDArray| a.dtype == first.dtype && a.contiguous && a.shape == first.shape && !a.storage().shared();
-        if first.size > FEW || !ins.iter().filter_map(In::array).all(alike) || ins.len() > MAX_INPUTS {
+        let mut joined = None;
+        for a in ins.iter().filter_map(In::array) {
+            if a.dtype != first.dtype || a.storage().shared() || a.device() != first.device() {
+                return None;
+            }
+            let shape = joined.as_ref().unwrap_or(&first.shape);
+            if a.shape != *shape {
+                joined = Some(shape.broadcast(&a.shape)?);
+            }
+        }
+        let (shape, size) = match &joined {
+            None => (&first.shape, first.size),
+            Some(s) => (s, s.checked_size()?),
+        };
+        if size > FEW {
             return None;
         }
-        let _held = Operands::take(ins)?;
+        let _held = Operands::take(&ins)?;
         let dtype = if map.is_truth() { DType::Bool } else { first.dtype };
-        let storage = match Var::new(first.device(), first.size * dtype.size()) {
+        let storage = match Var::new(first.device(), size * dtype.size()) {
             Ok(v) => v,
             Err(e) => return Some(Err(e)),
         };
-        let mut lanes = [Lane::Number(Scalar::Bool(false)); MAX_INPUTS];
-        for (lane, i) in lanes.iter_mut().zip(ins) {
-            *lane = match i {
-                In::Array(a) => Lane::Line(a.data().cast_const()),
-                // Of three operands one may be a condition, whose type says nothing about the result's.
-                In::Scalar(s) if ins.len() <= 2 => Lane::Number(*s),
-                _ => return None,
-            };
-        }
-        let out = NDArray::build(storage, dtype, &first.shape, &first.strides, 0, true);
-        // SAFETY: the operands are contiguous, of the class's own type and of one size, and held as readers; the output is
-        // new and has as much memory.
-        unsafe { map.straight(class, out.data(), &lanes[..ins.len()], first.size) }.then_some(Ok(out))
+        let lanes = ins.map(|i| match i {
+            In::Array(a) if a.contiguous && a.size == size => Lane::Line(a.data()),
+            In::Array(a) => Lane::Spread { ptr: a.data(), shape: &a.shape, strides: &a.strides },
+            In::Scalar(s) => Lane::Number(s),
+            In::Absent => Lane::Number(Scalar::Bool(false)), // no formula has optional operands
+        });
+        // SAFETY: the operands are of the class's own type, broadcast to the shape and are held as readers; the output is new
+        // and has as much memory.
+        let done = unsafe { map.straight(class, storage.ptr(), lanes, shape, size) };
+        done.then(|| Ok(NDArray::build(storage, dtype, shape, &shape.contiguous_strides(), 0, true)))
     }
 
     /// A contiguous array that gets its memory when the work that writes it starts.

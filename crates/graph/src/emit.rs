@@ -66,7 +66,7 @@ struct Eager<'a> {
     error: RefCell<Option<Error>>,
 }
 
-static NONE: Attrs = Attrs::new();
+static NONE: Attrs = Attrs::EMPTY;
 
 impl Emit for Eager<'_> {
     fn call(&self, op: &'static Op, ins: &[V], attrs: &Attrs) -> Result<SmallVec<[V; 2]>> {

@@ -179,7 +179,7 @@ impl Tracer<'_> {
     }
 }
 
-static NONE: Attrs = Attrs::new();
+static NONE: Attrs = Attrs::EMPTY;
 
 impl Emit for Tracer<'_> {
     fn call(&self, op: &'static Op, ins: &[V], attrs: &Attrs) -> Result<SmallVec<[V; 2]>> {

@@ -59,24 +59,20 @@ pub fn parse_index(shape: &Dims, key: &[Index]) -> Result<Slice> {
 
 /// `a[i]` and `a[i:j]`, by far the most frequent keys: only the first axis changes.
 pub(crate) fn select_first(a: &NDArray, key: Index) -> Result<Option<NDArray>> {
-    let Some(&size) = a.shape().first() else { return Ok(None) };
-    let step = a.strides()[0];
-    let (mut shape, mut strides) = (*a.shape(), *a.strides());
-    let first = match key {
+    let ([size, inner @ ..], [step, steps @ ..]) = (&**a.shape(), &**a.strides()) else { return Ok(None) };
+    match key {
         Index::At(i) => {
-            shape.remove(0);
-            strides.remove(0);
-            position(i, 0, size)?
+            let at = position(i, 0, *size)?;
+            Ok(Some(a.view_as(&Dims::of(inner), &Dims::of(steps), at * step)))
         }
         Index::Range(start, stop, by) => {
-            let (first, count) = range(start, stop, by, size)?;
-            shape[0] = count;
-            strides[0] = step * by;
-            first
+            let (first, count) = range(start, stop, by, *size)?;
+            let (mut shape, mut strides) = (*a.shape(), *a.strides());
+            (shape[0], strides[0]) = (count, step * by);
+            Ok(Some(a.view_as(&shape, &strides, first * step)))
         }
-        _ => return Ok(None),
-    };
-    Ok(Some(a.view_as(&shape, &strides, first * step)))
+        _ => Ok(None),
+    }
 }
 
 /// An index counted from the front or, when negative, from the back.

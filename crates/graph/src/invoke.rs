@@ -76,6 +76,29 @@ pub fn invoke(op: &'static Op, ins: &[In<'_>], attrs: &Attrs) -> Result<Outs> {
     invoke_on(op, ins, attrs, device)
 }
 
+/// Runs an op that has one output and no attributes.
+#[inline(always)]
+pub fn invoke_one(op: &'static Op, ins: &[In<'_>]) -> Result<NDArray> {
+    if !tls().recording.get()
+        && let Some(out) = by_formula(op, ins)
+    {
+        return out;
+    }
+    let mut outs = invoke(op, ins, &Attrs::new())?;
+    outs.pop().ok_or_else(|| Error::new(Cause::Failed("there is no output".into())).in_op(op.name))
+}
+
+/// A formula over a few values, if that is what it is.
+#[inline(always)]
+fn by_formula(op: &'static Op, ins: &[In<'_>]) -> Option<Result<NDArray>> {
+    match &op.body {
+        Body::Map(map) if !profiler::enabled() => {
+            NDArray::by_formula(map, ins).map(|out| out.map_err(|e| explain(e, op, ins)))
+        }
+        _ => None,
+    }
+}
+
 /// The device that all inputs are on.
 #[inline(always)]
 pub(crate) fn device_of(op: &'static Op, ins: &[In<'_>]) -> Result<Device> {
@@ -219,11 +242,8 @@ pub(crate) fn context(op: &'static Op, device: Device) -> Cx {
 
 #[inline]
 fn compute(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, device: Device) -> Result<Outs> {
-    if let Body::Map(map) = &op.body
-        && !profiler::enabled()
-        && let Some(out) = NDArray::by_formula(map, ins)
-    {
-        return out.map(|o| SmallVec::from_buf([o])).map_err(|e| explain(e, op, ins));
+    if let Some(out) = by_formula(op, ins) {
+        return out.map(|o| SmallVec::from_buf([o]));
     }
     let mut views = metadata(ins);
     let call = Call { ins: &views, attrs, training: tls().training.get() };

@@ -2,6 +2,7 @@
 use crate::array::NDArray;
 use crate::host;
 use crate::invoke::{In, call_kernel, explain, out_views};
+use gluonish_base::tls::tls;
 use gluonish_base::{Error, Result, Scalar, Site, pool, profiler};
 use gluonish_engine::{Device, Lane, Push, Var, Write, engine};
 use gluonish_kernels::{Attrs, Cx, Mode, Out};
@@ -27,30 +28,53 @@ pub fn set_inline(limit: Option<u64>) -> u64 {
     LIMIT.swap(limit.unwrap_or(INLINE_NS), Relaxed)
 }
 
-/// Inputs registered as read by work in the caller; released when dropped, also when a kernel panics.
-pub(crate) struct Operands<'a>(&'a [In<'a>]);
+/// Inputs that work in the caller may read until this is dropped, also when a kernel panics.
+pub(crate) struct Operands<'a> {
+    ins: &'a [In<'a>],
+    /// Those that are not registered as read, a bit each. They have no handle but the caller's, which the interpreter's
+    /// lock keeps from other threads: a registration costs more than a small op's arithmetic.
+    alone: u64,
+    /// Whether any is registered.
+    registered: bool,
+}
 
 impl<'a> Operands<'a> {
     /// All of them or none; never waits.
     #[inline(always)]
     pub(crate) fn take(ins: &'a [In<'a>]) -> Option<Operands<'a>> {
+        let locked = tls().locked();
+        let mut taken = Operands { ins: &[], alone: 0, registered: false };
         for (k, i) in ins.iter().enumerate() {
-            if let In::Array(a) = i
-                && !a.storage().try_read()
-            {
-                drop(Operands(&ins[..k]));
-                return None;
+            if let In::Array(a) = i {
+                if locked && k < u64::BITS as usize && a.is_alone() {
+                    taken.alone |= 1 << k;
+                } else if a.storage().try_read() {
+                    taken.registered = true;
+                } else {
+                    return None;
+                }
             }
+            taken.ins = &ins[..=k];
         }
-        Some(Operands(ins))
+        Some(taken)
     }
 }
 
 impl Drop for Operands<'_> {
     #[inline(always)]
     fn drop(&mut self) {
-        for i in self.0 {
-            if let In::Array(a) = i {
+        if self.registered {
+            self.release();
+        }
+    }
+}
+
+impl Operands<'_> {
+    fn release(&self) {
+        for (k, i) in self.ins.iter().enumerate() {
+            if let In::Array(a) = i
+                && (k >= u64::BITS as usize || self.alone >> k & 1 == 0)
+            {
                 a.storage().end_read();
             }
         }

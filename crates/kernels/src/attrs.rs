@@ -21,8 +21,13 @@ pub enum AttrVal {
 pub struct Attrs(pub SmallVec<[AttrVal; 4]>);
 
 impl Attrs {
-    pub const fn new() -> Attrs {
-        Attrs(SmallVec::new_const())
+    /// None, for ops without attributes.
+    pub const EMPTY: Attrs = Attrs(SmallVec::new_const());
+
+    /// As `EMPTY`, without writing the places of four.
+    #[inline(always)]
+    pub fn new() -> Attrs {
+        Attrs(SmallVec::new())
     }
     pub fn of(v: &[AttrVal]) -> Attrs {
         Attrs(SmallVec::from_slice(v))

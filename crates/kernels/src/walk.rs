@@ -1,5 +1,5 @@
 //! Walking several strided operands of one shape together.
-use gluonish_base::Dims;
+use gluonish_base::{Dims, MAX_DIMS};
 
 /// A pointer that threads may share: each writes its own part.
 #[derive(Clone, Copy)]
@@ -120,6 +120,39 @@ impl<const N: usize> Walk<N> {
     }
 }
 
+/// Calls `f` with the offsets of all elements, in row-major order. It plans nothing, which suits a few elements.
+#[inline(always)]
+pub fn each<const N: usize>(shape: &[isize], strides: [&[isize]; N], mut f: impl FnMut([isize; N])) {
+    let Some((&n, outer)) = shape.split_last() else { return f([0; N]) };
+    if shape.contains(&0) {
+        return;
+    }
+    let step = strides.map(|s| s[outer.len()]);
+    let mut index = [0; MAX_DIMS];
+    let mut row = [0; N];
+    loop {
+        let mut at = row;
+        for _ in 0..n {
+            f(at);
+            at = std::array::from_fn(|k| at[k] + step[k]);
+        }
+        let mut d = outer.len();
+        loop {
+            if d == 0 {
+                return;
+            }
+            d -= 1;
+            index[d] += 1;
+            if index[d] < outer[d] {
+                row = std::array::from_fn(|k| row[k] + strides[k][d]);
+                break;
+            }
+            index[d] = 0;
+            row = std::array::from_fn(|k| row[k] - strides[k][d] * (outer[d] - 1));
+        }
+    }
+}
+
 /// A place in a walk that moves on element by element without divisions.
 #[derive(Clone, Copy)]
 pub struct Cursor<'a, const N: usize> {
@@ -188,6 +221,9 @@ mod tests {
             let mut tail = Vec::new();
             merged.for_each(1, walk.size(), |o| tail.push(o));
             assert_eq!(tail, offsets[1..]);
+            let mut each_one = Vec::new();
+            each(&shape, [&a, &b], |o| each_one.push(o));
+            assert_eq!(each_one, offsets);
         }
     }
 

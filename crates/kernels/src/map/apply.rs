@@ -2,7 +2,7 @@
 use super::body::{Body, Load, OutSpec, Step, Work};
 use super::run::{SUM, TILE, execute, lane, repeat};
 use super::sweep::{Loop, REPEAT};
-use super::{CHUNK, Class, MAX_INPUTS, Map, scratch, small};
+use super::{CHUNK, Class, MAX_INPUTS, Map, scratch};
 use crate::convert::{Cast, cast_fn};
 use crate::view::{Cx, Mode, Out, View};
 use gluonish_base::isa::isa;
@@ -168,7 +168,7 @@ fn general(cx: &Cx, map: &Map, class: Class, ins: &[View<'_>], out: &Out<'_>) ->
     let Some(loops) = map.loops[class as usize] else {
         return Err(refuse(map, class, ins.len()));
     };
-    if small::run(loops[isa() as usize], class, ins, out) {
+    if map.few(class, ins, out) {
         return Ok(());
     }
     let n = ins.len();

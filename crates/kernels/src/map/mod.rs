@@ -22,7 +22,6 @@ pub(crate) mod layout;
 mod program;
 mod run;
 pub(crate) mod scratch;
-mod small;
 mod straight;
 pub(crate) mod sweep;
 

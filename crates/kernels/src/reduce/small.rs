@@ -1,6 +1,6 @@
 //! A handful of values, reduced without a plan: planning would cost more than the work.
 use crate::view::{Mode, Out, View};
-use crate::walk::Walk;
+use crate::walk::each;
 use gluonish_base::{DType, Dims};
 
 /// Values for which this pays.
@@ -87,7 +87,7 @@ fn fold<T: Float>(x: &View<'_>, axes: u32, values: &mut [T], start: T, f: impl F
         groups *= x.shape[d];
     }
     values.fill(start);
-    Walk::new(x.shape, [x.strides, &steps]).for_each(0, x.size, |[from, to]| {
+    each(x.shape, [x.strides, &steps], |[from, to]| {
         // SAFETY: an element of the view, by its own shape and strides.
         let value = unsafe { *x.as_ptr::<T>().offset(from) };
         values[to as usize] = f(values[to as usize], value);
@@ -98,7 +98,7 @@ fn fold<T: Float>(x: &View<'_>, axes: u32, values: &mut [T], start: T, f: impl F
 fn store<T: Float>(values: &[T], out: &Out<'_>) {
     let v = &out.view;
     let mut value = values.iter();
-    Walk::new(v.shape, [v.strides]).for_each(0, values.len(), |[at]| {
+    each(v.shape, [v.strides], |[at]| {
         if let Some(new) = value.next() {
             // SAFETY: a place of the output, by its own shape and strides, and ours to write.
             unsafe {

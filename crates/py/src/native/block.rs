@@ -1,4 +1,5 @@
 //! Waiting: the interpreter runs on meanwhile, and Ctrl-C is noticed.
+use gluonish_base::tls::{adopt_main_thread, tls};
 use gluonish_base::{Cause, Result, pool};
 use gluonish_graph::{self as graph, Host, Waiting};
 use pyo3::prelude::*;
@@ -6,6 +7,10 @@ use pyo3::prelude::*;
 /// What waits do about the interpreter: it runs on meanwhile, and Ctrl-C is noticed.
 pub(super) fn install() {
     pool::prepare_thread(); // small operations run on the thread that imports the package
+    adopt_main_thread();
+    // SAFETY: handles that are not counted are those of Python's objects, which other threads reach with the interpreter's
+    // lock alone; this thread lets go of it in `detached` only, where nothing begins.
+    unsafe { tls().set_locked(true) };
     graph::install(Host { block });
 }
 
@@ -14,17 +19,25 @@ fn block(f: Waiting<'_>) {
     if unsafe { pyo3::ffi::PyGILState_Check() } == 0 {
         return f(&|| Ok(()));
     }
+    Python::attach(|py| detached(py, || f(&interrupted)));
+}
+
+/// Calls something that waits, with the interpreter's lock released.
+pub(crate) fn detached<T>(py: Python<'_>, f: impl FnOnce() -> T) -> T {
     // The closure is called on this thread; the wrapper only says so to the type system.
-    struct SameThread<'a>(Waiting<'a>);
+    struct SameThread<T>(T);
     // SAFETY: `detach` calls its closure on the calling thread, before it returns.
-    unsafe impl Send for SameThread<'_> {}
+    unsafe impl<T> Send for SameThread<T> {}
     let f = SameThread(f);
-    Python::attach(|py| {
-        py.detach(move || {
-            let f = f;
-            (f.0)(&interrupted);
-        });
+    // SAFETY: the lock is not held inside, and is held again after.
+    let before = unsafe { tls().set_locked(false) };
+    let SameThread(result) = py.detach(move || {
+        let f = f;
+        SameThread((f.0)())
     });
+    // SAFETY: as it was before.
+    unsafe { tls().set_locked(before) };
+    result
 }
 
 /// Runs pending signal handlers; the exception stays set for whoever turns the error into one.

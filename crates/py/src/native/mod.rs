@@ -14,6 +14,7 @@ mod subscript;
 
 pub(crate) use arguments::attrs_from_dict;
 pub(crate) use attribute::{dtype_of, ints_of};
+pub(crate) use block::detached;
 pub(crate) use callable::{Face, make};
 pub(crate) use object::{Arg, array_of, own};
 pub(crate) use operand::Operand;

@@ -2,7 +2,7 @@
 use super::object::{edge, get, wrap};
 use super::operand::Operand;
 use crate::error::to_py;
-use gluonish_graph::{In, invoke, invoke_into};
+use gluonish_graph::{In, invoke_into, invoke_one};
 use gluonish_kernels::Attrs;
 use gluonish_ops::Op;
 use pyo3::ffi::*;
@@ -55,11 +55,7 @@ unsafe fn apply(op: &'static Op, a: *mut PyObject, b: *mut PyObject) -> *mut PyO
     // SAFETY: slots are called with live objects and the thread attached.
     edge(|| unsafe {
         let (Some(x), Some(y)) = (Operand::new(a)?, Operand::new(b)?) else { return Ok(not_implemented()) };
-        let mut outs = invoke(op, &[x.as_in(), y.as_in()], &Attrs::new()).map_err(to_py)?;
-        match outs.pop() {
-            Some(out) => Ok(wrap(out)),
-            None => unreachable!("an operator has one output"),
-        }
+        Ok(wrap(invoke_one(op, &[x.as_in(), y.as_in()]).map_err(to_py)?))
     })
 }
 
@@ -103,11 +99,7 @@ pub(super) unsafe extern "C" fn unary<const K: usize>(a: *mut PyObject) -> *mut 
     // SAFETY: slots are called with live objects and the thread attached.
     edge(|| unsafe {
         let Some(x) = get(a) else { return Ok(not_implemented()) };
-        let mut outs = invoke(row(K), &[In::Array(x)], &Attrs::new()).map_err(to_py)?;
-        match outs.pop() {
-            Some(out) => Ok(wrap(out)),
-            None => unreachable!("an operator has one output"),
-        }
+        Ok(wrap(invoke_one(row(K), &[In::Array(x)]).map_err(to_py)?))
     })
 }
 

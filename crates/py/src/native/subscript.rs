@@ -33,12 +33,55 @@ unsafe fn part(o: *mut PyObject) -> PyResult<Index> {
 
 unsafe fn integer(o: *mut PyObject) -> PyResult<Index> {
     // SAFETY: as in `part`.
+    if let Some(v) = unsafe { whole(o) } {
+        return Ok(Index::At(v));
+    }
+    // SAFETY: as in `part`.
     let v = unsafe { PyNumber_AsSsize_t(o, PyExc_IndexError) };
     // SAFETY: as in `part`.
     if v == -1 && !unsafe { PyErr_Occurred() }.is_null() { Err(pending()) } else { Ok(Index::At(v)) }
 }
 
+/// The value of a Python int, but for -1, which may also mean an error.
+#[inline(always)]
+unsafe fn whole(o: *mut PyObject) -> Option<isize> {
+    // SAFETY: as in `part`.
+    unsafe {
+        if PyLong_Check(o) == 0 {
+            return None;
+        }
+        let v = PyLong_AsSsize_t(o);
+        if v != -1 {
+            return Some(v);
+        }
+        PyErr_Clear();
+        None
+    }
+}
+
+/// A slice whose parts are ints or left out, as nearly all are.
+#[cfg(not(feature = "abi3"))]
+#[inline(always)]
+unsafe fn plain_slice(o: *mut PyObject) -> Option<Index> {
+    // SAFETY: `o` is a slice, whose parts are live objects.
+    unsafe {
+        let s = &*o.cast::<PySliceObject>();
+        let bound = |o| if o == Py_None() { Some(None) } else { whole(o).map(Some) };
+        let step = bound(s.step)?.unwrap_or(1);
+        Some(Index::Range(bound(s.start)?, bound(s.stop)?, step))
+    }
+}
+
+#[cfg(feature = "abi3")]
+unsafe fn plain_slice(_: *mut PyObject) -> Option<Index> {
+    None
+}
+
 unsafe fn slice(o: *mut PyObject) -> PyResult<Index> {
+    // SAFETY: as below.
+    if let Some(plain) = unsafe { plain_slice(o) } {
+        return Ok(plain);
+    }
     let (mut start, mut stop, mut step) = (0, 0, 0);
     // SAFETY: `o` is a slice of an attached thread. What is left out comes as the end that it means.
     if unsafe { PySlice_Unpack(o, &mut start, &mut stop, &mut step) } < 0 {
@@ -88,6 +131,9 @@ pub(super) unsafe extern "C" fn get_item(o: *mut PyObject, key: *mut PyObject) -
     // SAFETY: called by the interpreter with live objects, the thread attached.
     edge(|| unsafe {
         let Some(a) = get(o) else { return Err(pending()) };
+        if PyTuple_Check(key) == 0 {
+            return Ok(wrap(select(a, &[part(key)?])?));
+        }
         Ok(wrap(select(a, &parse(key)?)?))
     })
 }
