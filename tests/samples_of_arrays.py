@@ -279,6 +279,8 @@ sample("reshape", real(2, 3, 4), attrs={"shape": (4, -1)}, **_moved(lambda x, sh
             refuse("reshape", "-7", shape=(-7,)), refuse("reshape", "dimensions", shape=(0, 0, 0, 0))])  # fmt: skip
 for _codes, _shape in (((0, -2), (2, 3, 4)), ((-3, 0), (6, 4)), ((0, -4, -1, 3, 0), (2, 1, 3, 4)), ((-1, 0), (8, 3))):
     sample("reshape", real(2, 3, 4), attrs={"shape": _codes}, **_moved(lambda x, shape, to=_shape: x.reshape(to)))
+sample("reshape", real(2, 3, 4), attrs={"shape": (-1, 0), "reverse": True},
+       **_moved(lambda x, shape, reverse: x.reshape(6, 4)))  # fmt: skip
 sample("_np_reshape", real(2, 3, 4), attrs={"shape": (-1, 8)}, **_moved(lambda x, shape: x.reshape(shape)),
        bad=[refuse("(2, 3, 4)", "(5, -1)", shape=(5, -1)), refuse("(2, 3, 4)", "(-2,)", shape=(-2,))])  # fmt: skip
 sample("_np_reshape", real(1), attrs={"shape": ()}, **_moved(lambda x, shape: x.reshape(shape)))

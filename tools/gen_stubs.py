@@ -6,7 +6,8 @@ face a class whose members have the signatures that Python sees. A row of the ta
     name, doc
     inputs   [{name, kind}], kind one of required, optional, variadic, parameter, auxiliary
     attrs    [{name, kind, default, doc}], kind as an annotation ("int | None"); no `default`: it must be given;
-             np_name and np_default where the np face differs; nd or np False where that face does not have it
+             np_name and np_default where the np face differs; nd or np False where that face does not have it;
+             spread true where a method also takes a list's values one by one
     outputs  [{name, hidden}]
     varies   true where attributes or inputs decide how many outputs there are
     creates  true where there are no inputs to take the device from
@@ -53,6 +54,8 @@ def attr_parameter(entry: Row, face: str) -> str:
     """Name, type and default as the face has them; methods follow nd."""
     renamed = {k: f"np_{k}" for k in ("name", "default") if face == "np" and f"np_{k}" in entry}
     own = {**entry, **{k: entry[np] for k, np in renamed.items()}}
+    if face == "methods" and entry.get("spread"):
+        return f"*{spelled(own['name'])}: {own['kind']}"
     default = f" = {literal(own['default'])}" if "default" in own else ""
     return f"{spelled(own['name'])}: {own['kind']}{default}"
 

@@ -5,16 +5,15 @@ from collections.abc import Callable, Iterator, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import numpy.typing as npt
 
 from gluonish import _core, autograd
 from gluonish._core import NDArray
 from gluonish._create import array_of, from_host, shape_of
 from gluonish._dtype import dtype_name
-from gluonish._types import Number, Shape
+from gluonish._types import Number
 from gluonish.context import Context, device_index, from_index
-from gluonish.errors import ArgumentError, ShapeError, UnsupportedError
+from gluonish.errors import ShapeError, UnsupportedError
 
 __all__ = ["HookHandle", "attach"]
 
@@ -248,27 +247,6 @@ class _Methods(_Array):
 
     # Shapes.
 
-    def reshape(self, *shape: int | Sequence[int], **kwargs: Any) -> NDArray:
-        """The same values in another shape, as a view where the layout allows it.
-
-        Sizes may be codes: 0 keeps a dimension, -1 is what is left, -2 keeps the rest, -3 joins two, -4 splits one
-        into the two that follow. ``reverse=True`` reads them from the right.
-
-        >>> from gluonish import nd
-        >>> x = nd.ones((2, 3, 4))
-        >>> x.reshape(6, 4).shape, x.reshape(0, -1).shape, x.reshape((-3, 0)).shape
-        ((6, 4), (2, 12), (6, 4))
-        """
-        codes = _variadic(kwargs.pop("shape", None), shape, "reshape", "shape")
-        reverse = kwargs.pop("reverse", False)
-        if kwargs:
-            raise ArgumentError(f"reshape: unknown argument {next(iter(kwargs))!r}: expected shape or reverse")
-        if codes is None:
-            raise ArgumentError("reshape: a shape must be given")
-        row = "_np_reshape" if reverse else "reshape"
-        reshaped: NDArray = _core.invoke(row, [self], {"shape": _from_right(codes, self.shape) if reverse else codes})
-        return reshaped
-
     def reshape_like(self, other: NDArray) -> NDArray:
         """The same values in another array's shape.
 
@@ -289,20 +267,6 @@ class _Methods(_Array):
         rows, rest = (self.shape[0], self.shape[1:]) if self.shape else (1, ())
         flat: NDArray = _core.invoke("_np_reshape", [self], {"shape": (rows, math.prod(rest))})
         return flat
-
-    def transpose(self, *axes: int | Sequence[int] | None, **kwargs: Any) -> NDArray:
-        """The axes in another order, as a view; reversed when none is given.
-
-        >>> from gluonish import nd
-        >>> x = nd.ones((2, 3, 4))
-        >>> x.transpose().shape, x.transpose(1, 0, 2).shape
-        ((4, 3, 2), (3, 2, 4))
-        """
-        order = _variadic(kwargs.pop("axes", None), axes, "transpose", "axes")
-        if kwargs:
-            raise ArgumentError(f"transpose: unknown argument {next(iter(kwargs))!r}: expected axes")
-        transposed: NDArray = _core.invoke("transpose", [self], {"axes": order})
-        return transposed
 
     def broadcast_to(self, shape: int | Sequence[int]) -> NDArray:
         """The values repeated over a larger shape, as a view; 0 keeps a dimension.
@@ -385,35 +349,3 @@ def _dense(stype: object, function: str) -> None:
         raise UnsupportedError(
             f"{function}: stype={stype!r}: sparse arrays are not built; the only storage type is 'default'"
         )
-
-
-def _variadic(named: Any, given: tuple[Any, ...], function: str, name: str) -> Shape | None:
-    """Sizes or axes that came as numbers, as one sequence, by keyword or not at all."""
-    if named is not None and given:
-        raise ArgumentError(f"{function}: {name} is given twice, as {given} and as {name}={named}")
-    if named is None and not given:
-        return None
-    found = named if named is not None else given[0] if len(given) == 1 else given
-    if found is None:
-        return None
-    try:
-        return (int(found),) if not isinstance(found, Sequence | np.ndarray) else tuple(int(v) for v in found)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"{function}: {name}={found!r} is not valid: expected integers") from None
-
-
-def _from_right(codes: Shape, shape: Shape) -> Shape:
-    """The sizes that reshape codes stand for when both shapes are read from the right; one may still be -1."""
-    sizes: list[int] = []
-    left = list(shape)
-    for code in reversed(codes):
-        if code == -2:
-            sizes += [left.pop() for _ in range(len(left))]
-            continue
-        needed = {0: 1, -3: 2}.get(code, 0)
-        if len(left) < needed or code < -3:
-            why = "the input has fewer dimensions" if code >= -3 else f"{code} cannot be read from the right"
-            raise ShapeError(f"reshape: cannot reshape {shape} by the codes {codes} with reverse=True: {why}")
-        taken = [left.pop() for _ in range(needed or bool(left))]
-        sizes.append(math.prod(taken) if needed else code)
-    return tuple(reversed(sizes))

@@ -234,7 +234,13 @@ class NdOps:
         """Arrays joined along an axis."""
 
     @staticmethod
-    def Reshape(data: ArrayLike, shape: int | Sequence[int], *, out: NDArray | None = None) -> NDArray:
+    def Reshape(
+        data: ArrayLike,
+        shape: int | Sequence[int],
+        reverse: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
         """The same values in another shape; 0 keeps a dimension, -1 is what is left, -2 keeps the rest, -3 joins two, -4 splits one."""
 
     @staticmethod
@@ -730,7 +736,13 @@ class NdOps:
         """`max(x, 0)`."""
 
     @staticmethod
-    def reshape(data: ArrayLike, shape: int | Sequence[int], *, out: NDArray | None = None) -> NDArray:
+    def reshape(
+        data: ArrayLike,
+        shape: int | Sequence[int],
+        reverse: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
         """The same values in another shape; 0 keeps a dimension, -1 is what is left, -2 keeps the rest, -3 joins two, -4 splits one."""
 
     @staticmethod
@@ -1433,6 +1445,9 @@ class ArrayOps:
     def relu(self, *, out: NDArray | None = None) -> NDArray:
         """`max(x, 0)`."""
 
+    def reshape(self, *shape: int | Sequence[int], reverse: bool = False, out: NDArray | None = None) -> NDArray:
+        """The same values in another shape; 0 keeps a dimension, -1 is what is left, -2 keeps the rest, -3 joins two, -4 splits one."""
+
     def rint(self, *, out: NDArray | None = None) -> NDArray:
         """The nearest integer, halves to even."""
 
@@ -1516,6 +1531,9 @@ class ArrayOps:
         out: NDArray | list[NDArray] | None = None,
     ) -> NDArray | list[NDArray]:
         """The k largest (or smallest) elements along an axis: their positions, values, both, or a mask."""
+
+    def transpose(self, *axes: int | Sequence[int] | None, out: NDArray | None = None) -> NDArray:
+        """The axes in another order; reversed when none is given."""
 
     def trunc(self, *, out: NDArray | None = None) -> NDArray:
         """The integer part of `x`."""

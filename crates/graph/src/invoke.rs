@@ -3,7 +3,7 @@ use crate::array::NDArray;
 use crate::emit;
 use crate::host;
 use crate::index::{Index, parse_index, select_first};
-use crate::launch::{Launch, Operands, in_caller, inline_ns, run_inline};
+use crate::launch::{Launch, Operands, inline_ns, run_inline};
 use crate::random;
 use crate::tape;
 use gluonish_base::tls::tls;
@@ -262,13 +262,8 @@ fn compute(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, device: Device) -> Re
         for m in &metas {
             outs.push(NDArray::empty(device, m.dtype, &m.shape).map_err(|e| explain(e, op, ins))?);
         }
-        if let Body::Map(map) = &op.body {
-            refresh(ins, &mut views);
-            let out = Out { view: outs[0].view(), mode: Mode::Write };
-            in_caller(op, ins, &outs, || apply_map(&cx, map, &views, &out)).map_err(|e| explain(e, op, ins))?;
-        } else {
-            run_inline(op, &cx, ins, &outs, attrs)?;
-        }
+        refresh(ins, &mut views);
+        run_inline(op, &cx, ins, &views, &outs, attrs)?;
         return Ok(outs);
     }
     let mut outs = Outs::new();
@@ -315,30 +310,34 @@ fn apply_map(cx: &Cx, map: &Map, views: &[View<'_>], out: &Out<'_>) -> Result {
 /// Calls a row's kernel. The views point to memory that the caller holds.
 #[inline(always)]
 pub(crate) fn call_kernel(op: &'static Op, cx: &Cx, ins: &[In<'_>], outs: &mut [Out<'_>], attrs: &Attrs) -> Result {
-    let kernel = match &op.body {
-        Body::Map(map) => {
-            let mut views = Views::new();
-            for i in ins {
-                views.push(view_of(i, std::ptr::null(), DType::F32));
-            }
-            return apply_map(cx, map, &views, &outs[0]);
+    call_over(op, cx, &metadata(ins), outs, attrs)
+}
+
+/// As `call_kernel`, with the operands' views.
+#[inline(always)]
+pub(crate) fn call_over(op: &'static Op, cx: &Cx, views: &[View<'_>], outs: &mut [Out<'_>], attrs: &Attrs) -> Result {
+    match &op.body {
+        Body::Map(map) => apply_map(cx, map, views, &outs[0]),
+        Body::Kernel(k) | Body::Dynamic { kernel: k, .. } if views.iter().all(|v| v.scalar.is_none()) => {
+            k(cx, &Args { ins: views, attrs }, outs)
         }
-        Body::Kernel(k) | Body::Dynamic { kernel: k, .. } => *k,
-        Body::View(_) | Body::Compose(_) => {
-            return Err(Cause::Failed("a view has no kernel".into()).into());
+        Body::Kernel(k) | Body::Dynamic { kernel: k, .. } => {
+            // A number becomes one element of the result's type.
+            let dtype = outs.first().map_or(DType::F32, |o| o.view.dtype);
+            let numbers: SmallVec<[[u8; 8]; 4]> =
+                views.iter().map(|v| v.scalar.map_or([0; 8], |s| s.to_bytes(dtype))).collect();
+            let views: Views<'_> = views
+                .iter()
+                .zip(&numbers)
+                .map(|(v, n)| match v.scalar {
+                    Some(_) => View { ptr: n.as_ptr().cast_mut(), dtype, ..*v },
+                    None => *v,
+                })
+                .collect();
+            k(cx, &Args { ins: &views, attrs }, outs)
         }
-    };
-    // A number becomes one element of the result's type.
-    let dtype = outs.first().map_or(DType::F32, |o| o.view.dtype);
-    let mut numbers: SmallVec<[[u8; 8]; 4]> = SmallVec::new();
-    for i in ins {
-        numbers.push(if let In::Scalar(s) = i { s.to_bytes(dtype) } else { [0; 8] });
+        Body::View(_) | Body::Compose(_) => Err(Cause::Failed("a view has no kernel".into()).into()),
     }
-    let mut views = Views::new();
-    for (i, n) in ins.iter().zip(&numbers) {
-        views.push(view_of(i, n, dtype));
-    }
-    kernel(cx, &Args { ins: &views, attrs }, outs)
 }
 
 #[inline(always)]

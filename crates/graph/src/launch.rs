@@ -1,11 +1,11 @@
 //! Where work runs: at once in the caller when it is small and its operands are free, else queued with the engine.
 use crate::array::NDArray;
 use crate::host;
-use crate::invoke::{In, call_kernel, explain, out_views};
+use crate::invoke::{In, call_kernel, call_over, explain, out_views};
 use gluonish_base::tls::tls;
 use gluonish_base::{Error, Result, Scalar, Site, pool, profiler};
 use gluonish_engine::{Device, Lane, Push, Var, Write, engine};
-use gluonish_kernels::{Attrs, Cx, Mode, Out};
+use gluonish_kernels::{Attrs, Cx, Mode, Out, View};
 use gluonish_ops::Op;
 use smallvec::SmallVec;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -104,9 +104,16 @@ pub(crate) fn in_caller<T>(op: &'static Op, ins: &[In<'_>], outs: &[NDArray], f:
 
 /// Runs a kernel in the caller, which holds the operands.
 #[inline(always)]
-pub(crate) fn run_inline(op: &'static Op, cx: &Cx, ins: &[In<'_>], outs: &[NDArray], attrs: &Attrs) -> Result {
-    let mut views = out_views(outs, Mode::Write);
-    in_caller(op, ins, outs, || guarded(op, ins, || call_kernel(op, cx, ins, &mut views, attrs)))
+pub(crate) fn run_inline(
+    op: &'static Op,
+    cx: &Cx,
+    ins: &[In<'_>],
+    views: &[View<'_>],
+    outs: &[NDArray],
+    attrs: &Attrs,
+) -> Result {
+    let mut to = out_views(outs, Mode::Write);
+    in_caller(op, ins, outs, || guarded(op, ins, || call_over(op, cx, views, &mut to, attrs)))
 }
 
 /// An operand that a queued task owns.

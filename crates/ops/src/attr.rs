@@ -15,6 +15,8 @@ pub struct Attr {
     /// Which faces have it.
     pub nd: bool,
     pub np: bool,
+    /// As a method's arguments, the integers may also be given one by one.
+    pub spread: bool,
     pub doc: &'static str,
 }
 
@@ -90,7 +92,7 @@ fn range(what: &str, has_min: bool, min: impl std::fmt::Display, has_max: bool, 
 
 impl Attr {
     const fn new(name: &'static str, kind: Kind, default: AttrVal, doc: &'static str) -> Attr {
-        Attr { name, np_name: "", kind, default, np_default: None, nd: true, np: true, doc }
+        Attr { name, np_name: "", kind, default, np_default: None, nd: true, np: true, spread: false, doc }
     }
     pub const fn bool(name: &'static str, default: bool, doc: &'static str) -> Attr {
         Attr::new(name, Kind::Bool, AttrVal::Bool(default), doc)
@@ -153,6 +155,10 @@ impl Attr {
     }
     pub const fn np_name(mut self, name: &'static str) -> Attr {
         self.np_name = name;
+        self
+    }
+    pub const fn spread(mut self) -> Attr {
+        self.spread = true;
         self
     }
     pub const fn only_nd(mut self) -> Attr {

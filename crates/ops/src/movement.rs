@@ -63,15 +63,15 @@ fn split_strides(v: &View<'_>, shape: &Dims) -> Option<Dims> {
 
 /// NumPy's rule: one -1 stands for what is left.
 fn with_unknown(mut shape: Dims, size: usize, from: &Dims) -> Result<Dims> {
-    let unknown: Vec<usize> = (0..shape.len()).filter(|i| shape[*i] == -1).collect();
+    let mut unknown = (0..shape.len()).filter(|i| shape[*i] == -1);
     let rest: isize = shape.iter().filter(|d| **d != -1).product();
-    match unknown[..] {
-        [] => Ok(shape),
-        [i] if rest > 0 && size as isize % rest == 0 => {
+    match (unknown.next(), unknown.next()) {
+        (None, _) => Ok(shape),
+        (Some(i), None) if rest > 0 && size as isize % rest == 0 => {
             shape[i] = size as isize / rest;
             Ok(shape)
         }
-        [_] => {
+        (Some(_), None) => {
             Err(Cause::Shape(format!("cannot reshape {from} ({size} values) to {shape}: -1 has no integer value"))
                 .into())
         }
@@ -128,6 +128,27 @@ fn with_codes(codes: &Dims, from: &Dims, size: usize) -> Result<Dims> {
         i += 1;
     }
     with_unknown(out, size, from)
+}
+
+/// The shape that a call of `reshape` asks for.
+fn coded(a: &Attrs, v: &View<'_>) -> Result<Dims> {
+    let codes = shape_attr(a);
+    if !a.bool(1) {
+        return with_codes(&codes, v.shape, v.size);
+    }
+    let bad = |why: &str| {
+        let text = format!("cannot reshape {} by the codes {codes} with reverse=True: {why}", v.shape);
+        Error::new(Cause::Shape(text))
+    };
+    if codes.contains(&-4) {
+        return Err(bad("-4 cannot be read from the right"));
+    }
+    let flipped = |mut d: Dims| {
+        d.reverse();
+        d
+    };
+    let shape = with_codes(&flipped(codes), &flipped(*v.shape), v.size);
+    shape.map(flipped).map_err(|_| bad("they do not fit the dimensions from the right"))
 }
 
 /// The values repeated over `to`, as a view.
@@ -305,15 +326,19 @@ const SLICE_SHAPE: &[Attr] = &{
 
 rows! {
     RESHAPE = view("reshape", "The same values in another shape; 0 keeps a dimension, -1 is what is left, -2 keeps the rest, -3 joins two, -4 splits one.",
-            |v, a, _| reshaped(v, with_codes(&shape_attr(a), v.shape, v.size)?))
-        .attrs(&[Attr::ints("shape", "The new shape, with codes.")]).nd(&["reshape", "Reshape"]).onnx("Reshape")
+            |v, a, _| reshaped(v, coded(a, v)?))
+        .attrs(&[
+            Attr::ints("shape", "The new shape, with codes.").spread(),
+            Attr::bool("reverse", false, "Read the codes, and the dimensions that they stand for, from the right."),
+        ]).nd(&["reshape", "Reshape"]).methods(&["reshape"]).onnx("Reshape")
         .grad(&[], |r| r.grad(0, || r.reshape(r.dy(), r.input(0).shape)));
     RESHAPE_AS = view("_np_reshape", "The same values in another shape; -1 is what is left.",
             |v, a, _| reshaped(v, with_unknown(shape_attr(a), v.size, v.shape)?))
         .attrs(&[Attr::ints("shape", "The new shape.").np_name("newshape")]).np(&["reshape"])
         .grad(&[], |r| r.grad(0, || r.reshape(r.dy(), r.input(0).shape)));
     TRANSPOSE = view("transpose", "The axes in another order; reversed when none is given.", |v, a, _| Ok(permuted(v, &permutation(a, v.shape)?)))
-        .attrs(&[Attr::opt_ints("axes", "The order of the axes.")]).nd(&["transpose"]).np(&["transpose"]).onnx("Transpose")
+        .attrs(&[Attr::opt_ints("axes", "The order of the axes.").spread()])
+        .nd(&["transpose"]).np(&["transpose"]).methods(&["transpose"]).onnx("Transpose")
         .grad(&[], |r| r.grad(0, || {
             let p = permutation(r.attrs(), &r.input(0).shape).unwrap_or_default();
             r.transpose(r.dy(), inverse(&p))

@@ -36,9 +36,11 @@ pub(crate) fn signature(op: &'static Op, face: Face) -> String {
             _ => i.name.to_string(),
         })
         .collect();
-    parts.extend(
-        attrs_of(op, face).map(|(name, a)| default_of(a, face).map_or(name.to_string(), |d| format!("{name}={d}"))),
-    );
+    parts.extend(attrs_of(op, face).map(|(name, a)| match default_of(a, face) {
+        _ if a.spread && face == Face::Method => format!("*{name}"),
+        Some(d) => format!("{name}={d}"),
+        None => name.to_string(),
+    }));
     parts.push("out=None".into());
     format!("({})", parts.join(", "))
 }
@@ -98,6 +100,7 @@ fn attr_row<'py>(py: Python<'py>, a: &'static Attr) -> PyResult<Bound<'py, PyDic
     d.set_item("doc", a.doc)?;
     d.set_item("nd", a.nd)?;
     d.set_item("np", a.np)?;
+    d.set_item("spread", a.spread)?;
     if !a.is_required() {
         d.set_item("default", value(py, a, &a.default)?)?;
     }

@@ -1,10 +1,10 @@
 //! From the arguments of a Python call to inputs and attributes.
-use super::attribute::parse;
-use super::callable::{Face, OpObject, Slot};
+use super::attribute::{int, parse};
+use super::callable::{OpObject, Slot};
 use super::object::get;
 use super::operand::Operand;
 use crate::error::{argument, to_py};
-use gluonish_base::Error;
+use gluonish_base::{Dims, Error};
 use gluonish_graph::NDArray;
 use gluonish_kernels::{AttrVal, Attrs};
 use gluonish_ops::{InputKind, Op};
@@ -33,20 +33,16 @@ pub(super) unsafe fn text(o: *mut PyObject) -> String {
 }
 
 impl<'a> Given<'a> {
+    #[inline(always)]
     pub(super) fn new(me: &OpObject) -> Given<'a> {
-        let mut given = Given {
+        Given {
             ins: SmallVec::new(),
-            attrs: Attrs::new(),
+            attrs: Attrs::of(me.defaults),
             out: None,
             out_object: std::ptr::null_mut(),
             device: None,
             set: 0,
-        };
-        for a in me.op.attrs {
-            let np = (me.face == Face::Np).then_some(a.np_default).flatten();
-            given.attrs.0.push(np.unwrap_or(a.default));
         }
-        given
     }
 
     /// # Safety
@@ -109,11 +105,35 @@ impl<'a> Given<'a> {
             let given = unsafe { text(o) };
             return Err(to_py(Error::new(op.attrs[i].bad(given)).in_op(op.name)));
         }
+        self.mark(op, i)
+    }
+
+    #[inline(always)]
+    fn mark(&mut self, op: &'static Op, i: usize) -> PyResult<()> {
         if self.set >> i & 1 == 1 {
             return Err(argument(op.name, format!("the attribute '{}' is given twice", op.attrs[i].name)));
         }
         self.set |= 1 << i;
         Ok(())
+    }
+
+    /// An attribute that is a list of integers, given one by one.
+    ///
+    /// # Safety
+    /// `items` are live objects, and the thread is attached.
+    pub(super) unsafe fn spread(&mut self, op: &'static Op, i: usize, items: &[*mut PyObject]) -> PyResult<()> {
+        let mut list = Dims::EMPTY;
+        for &o in items {
+            // SAFETY: by contract.
+            let fits = unsafe { int(o) }.is_some_and(|v| list.try_push(v as isize));
+            if !fits {
+                // SAFETY: by contract.
+                let given = unsafe { items.iter().map(|o| text(*o)) }.collect::<Vec<_>>().join(", ");
+                return Err(to_py(Error::new(op.attrs[i].bad(format!("({given})"))).in_op(op.name)));
+            }
+        }
+        self.attrs.0[i] = AttrVal::Ints(list);
+        self.mark(op, i)
     }
 
     /// # Safety
@@ -167,7 +187,14 @@ impl<'a> Given<'a> {
 
     /// Says what is missing.
     #[inline(always)]
-    pub(super) fn complete(&mut self, op: &'static Op) -> PyResult<()> {
+    pub(super) fn complete(&mut self, me: &OpObject) -> PyResult<()> {
+        let all = self.ins.len() >= me.needed && self.ins.iter().all(Option::is_some);
+        if all && me.required & !self.set == 0 { Ok(()) } else { self.incomplete(me.op) }
+    }
+
+    /// Optional inputs may be missing, and attributes that must be given may have been given as None.
+    #[cold]
+    fn incomplete(&self, op: &'static Op) -> PyResult<()> {
         if !op.is_variadic() {
             let missing = (0..op.inputs.len())
                 .find(|i| self.ins.get(*i).is_none_or(Option::is_none) && op.inputs[*i].kind != InputKind::Optional);

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 /// # Safety
 /// `o` is a live object of an attached thread.
 #[inline]
-unsafe fn int(o: *mut PyObject) -> Option<i64> {
+pub(super) unsafe fn int(o: *mut PyObject) -> Option<i64> {
     // SAFETY: by contract.
     unsafe {
         if PyLong_Check(o) == 0 && (PyIndex_Check(o) == 0 || get(o).is_some_and(|a| a.size() != 1)) {

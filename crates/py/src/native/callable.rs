@@ -5,7 +5,8 @@ use super::object::{edge, wrap};
 use crate::error::{argument, to_py};
 use gluonish_engine::Device;
 use gluonish_graph::{In, Outs, invoke, invoke_into, invoke_on};
-use gluonish_ops::Op;
+use gluonish_kernels::AttrVal;
+use gluonish_ops::{Attr, Op};
 use pyo3::ffi::*;
 use pyo3::prelude::*;
 use smallvec::SmallVec;
@@ -55,6 +56,14 @@ pub(crate) struct OpObject {
     /// Inputs, then attributes, in the order of positional arguments; then what only keywords reach.
     params: &'static [Param],
     positional: usize,
+    /// The attribute whose integers a method takes one by one.
+    spread: Option<usize>,
+    /// Values of attributes that are not given.
+    pub(super) defaults: &'static [AttrVal],
+    /// Attributes that must be given, a bit each.
+    pub(super) required: u32,
+    /// Inputs that a complete call has at least.
+    pub(super) needed: usize,
 }
 
 impl OpObject {
@@ -99,7 +108,7 @@ unsafe extern "C" fn call(
                 given.keyword(me, PyTuple_GetItem(names, k), *args.add(n + k as usize))?;
             }
         }
-        given.complete(me.op)?;
+        given.complete(me)?;
         run(me.op, &given)
     })
 }
@@ -110,6 +119,10 @@ unsafe fn positional(me: &OpObject, given: &mut Given<'_>, args: *const *mut PyO
     unsafe {
         if me.op.is_variadic() {
             return variadic(me, given, args, n);
+        }
+        if let (Some(k), true) = (me.spread, n > 2) {
+            given.input(me.op, 0, *args)?;
+            return given.spread(me.op, k, std::slice::from_raw_parts(args.add(1), n - 1));
         }
         if n > me.positional {
             let most = me.positional;
@@ -333,6 +346,9 @@ pub(crate) fn make<'py>(
         // SAFETY: a C string, the thread attached; the reference is kept for ever.
         params.push(Param { object: unsafe { PyUnicode_InternFromString(text.as_ptr()) }, name, slot });
     }
+    let np = |a: &Attr| (face == Face::Np).then_some(a.np_default).flatten();
+    let defaults = op.attrs.iter().map(|a| np(a).unwrap_or(a.default));
+    let required = (0..).zip(op.attrs).filter(|(_, a)| a.is_required()).fold(0, |bits, (i, _)| bits | 1 << i);
     // SAFETY: memory of the right size for the type, all of whose fields are set before anyone sees it.
     unsafe {
         let o = PyType_GenericAlloc(kind, 0).cast::<OpObject>();
@@ -345,6 +361,10 @@ pub(crate) fn make<'py>(
         std::ptr::write(&mut (*o).name, name);
         std::ptr::write(&mut (*o).params, Box::leak(params.into_boxed_slice()));
         (*o).positional = positional;
+        (*o).spread = op.attrs.iter().position(|a| a.spread && face == Face::Method);
+        std::ptr::write(&mut (*o).defaults, Box::leak(defaults.collect()));
+        (*o).required = required;
+        (*o).needed = if op.is_variadic() { 0 } else { op.inputs.len() };
         Bound::from_owned_ptr_or_err(py, o.cast())
     }
 }
