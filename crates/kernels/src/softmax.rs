@@ -3,6 +3,8 @@
 //! A block of values is read into the first cache in the computing type (float32, also for the half types, or float64),
 //! worked on there, and written. A block is one row along the axis, or, where the axis is short or is not the innermost,
 //! several columns side by side. A row too long for the cache is cut into pieces whose maxima and sums are joined in order.
+mod small;
+
 use crate::map::{Class, Map};
 use crate::reduce::{Acc, Fold, Max, Sink, Source, Sum, fold_rows, fold_tile, sum_type};
 use crate::view::{Cx, Out, View};
@@ -49,13 +51,21 @@ enum Step {
     LogSoftmaxGrad,
 }
 
+impl Step {
+    fn is_forward(self) -> bool {
+        matches!(self, Step::Softmax | Step::LogSoftmax)
+    }
+}
+
 fn run(cx: &Cx, x: &View<'_>, dy: Option<&View<'_>>, axis: usize, t: f64, out: &Out<'_>, step: Step) -> Result {
     if !x.dtype.is_float() || !out.view.dtype.is_float() {
         return Err(Cause::DType(format!("softmax is for floating types, not {}", x.dtype)).into());
     }
     if out.view.size > 0 {
         match sum_type(out.view.dtype) {
+            DType::F64 if small::run(x, axis, t, out, step) => {}
             DType::F64 => Job::<f64>::new(x, dy, axis, t, out, step).run(cx.threads),
+            _ if small::run(x, axis, t as f32, out, step) => {}
             _ => Job::<f32>::new(x, dy, axis, t as f32, out, step).run(cx.threads),
         }
     }
@@ -78,21 +88,30 @@ const REPEAT: usize = crate::map::sweep::REPEAT / 4;
 /// A floating type that blocks are computed in.
 trait Real: Acc + PartialOrd {
     const CLASS: Class;
+    const LOWEST: Self;
     type Largest: Fold<Self>;
     type Total: Fold<Self>;
     fn exp(self) -> Self;
+    fn ln(self) -> Self;
     fn minus(self, b: Self) -> Self;
     fn times(self, b: Self) -> Self;
+    fn over(self, b: Self) -> Self;
+    /// The larger one, or NaN.
+    fn larger(self, b: Self) -> Self;
 }
 macro_rules! real {
     ($($t:ident $class:ident)*) => {$(
         impl Real for $t {
             const CLASS: Class = Class::$class;
+            const LOWEST: Self = $t::NEG_INFINITY;
             type Largest = Max;
             type Total = Sum;
             fn exp(self) -> Self { $t::exp(self) }
+            fn ln(self) -> Self { $t::ln(self) }
             fn minus(self, b: Self) -> Self { self - b }
             fn times(self, b: Self) -> Self { self * b }
+            fn over(self, b: Self) -> Self { self / b }
+            fn larger(self, b: Self) -> Self { if self.is_nan() || self > b { self } else { b } }
         }
     )*};
 }

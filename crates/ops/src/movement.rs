@@ -81,6 +81,9 @@ fn with_unknown(mut shape: Dims, size: usize, from: &Dims) -> Result<Dims> {
 
 /// Gluon's codes: 0 copies a dimension, -1 is what is left, -2 copies the rest, -3 joins two, -4 splits one in two.
 fn with_codes(codes: &Dims, from: &Dims, size: usize) -> Result<Dims> {
+    if codes.iter().all(|d| *d > 0) {
+        return Ok(*codes);
+    }
     let bad = |why: &str| Error::new(Cause::Shape(format!("cannot reshape {from} by the codes {codes}: {why}")));
     let mut out = Dims::EMPTY;
     let mut put = |d: isize| if out.try_push(d) { Ok(()) } else { Err(bad("the result has too many dimensions")) };

@@ -80,13 +80,19 @@ fn of<T: Float + Default>(what: What, x: &View<'_>, axes: u32, out: &Out<'_>) {
 
 /// Visits the values in row-major order, each with the number of its group.
 fn fold<T: Float>(x: &View<'_>, axes: u32, values: &mut [T], start: T, f: impl Fn(T, T) -> T) {
+    values.fill(start);
+    if let ([value], true) = (&mut *values, x.contiguous) {
+        // SAFETY: the view's own elements, one after the other.
+        let line = unsafe { std::slice::from_raw_parts(x.as_ptr::<T>().cast_const(), x.size) };
+        *value = line.iter().fold(start, |total, v| f(total, *v));
+        return;
+    }
     let mut steps = Dims::filled(x.ndim(), 0);
     let mut groups = 1;
     for d in (0..x.ndim()).rev().filter(|d| axes >> d & 1 == 0) {
         steps[d] = groups;
         groups *= x.shape[d];
     }
-    values.fill(start);
     each(x.shape, [x.strides, &steps], |[from, to]| {
         // SAFETY: an element of the view, by its own shape and strides.
         let value = unsafe { *x.as_ptr::<T>().offset(from) };

@@ -6,12 +6,35 @@ use gluonish_ops::{Attr, Kind};
 use pyo3::ffi::*;
 use pyo3::prelude::*;
 
+/// The value of a Python int, but for -1, which may also mean an error.
+///
+/// # Safety
+/// `o` is a live object of an attached thread.
+#[inline(always)]
+pub(super) unsafe fn whole(o: *mut PyObject) -> Option<isize> {
+    // SAFETY: by contract.
+    unsafe {
+        if PyLong_Check(o) == 0 {
+            return None;
+        }
+        let v = PyLong_AsSsize_t(o);
+        if v != -1 {
+            return Some(v);
+        }
+        PyErr_Clear();
+        None
+    }
+}
+
 /// # Safety
 /// `o` is a live object of an attached thread.
 #[inline]
 pub(super) unsafe fn int(o: *mut PyObject) -> Option<i64> {
     // SAFETY: by contract.
     unsafe {
+        if let Some(v) = whole(o) {
+            return Some(v as i64);
+        }
         if PyLong_Check(o) == 0 && (PyIndex_Check(o) == 0 || get(o).is_some_and(|a| a.size() != 1)) {
             return None;
         }
@@ -111,6 +134,14 @@ pub(super) unsafe fn parse(attr: &Attr, o: *mut PyObject, slot: &mut AttrVal) ->
     let value = unsafe {
         let none = o == Py_None();
         match attr.kind {
+            // Without a detour: a list of integers is long to copy, and has no range to check.
+            Kind::Ints | Kind::OptInts if !none => {
+                let list = ints(o);
+                if let Some(list) = list {
+                    *slot = AttrVal::Ints(list);
+                }
+                return list.is_some();
+            }
             Kind::Bool if o == Py_True() || o == Py_False() => Some(AttrVal::Bool(o == Py_True())),
             // Gluon's code writes 0 and 1 for truth values.
             Kind::Bool => int(o).filter(|v| *v == 0 || *v == 1).map(|v| AttrVal::Bool(v == 1)),
@@ -118,7 +149,7 @@ pub(super) unsafe fn parse(attr: &Attr, o: *mut PyObject, slot: &mut AttrVal) ->
             Kind::Int { .. } | Kind::OptInt if o == Py_True() || o == Py_False() => None,
             Kind::Int { .. } | Kind::OptInt => int(o).map(AttrVal::Int),
             Kind::Float { .. } | Kind::OptFloat => float(o).map(AttrVal::Float),
-            Kind::Ints | Kind::OptInts => ints(o).map(AttrVal::Ints),
+            Kind::Ints | Kind::OptInts => None,
             Kind::DType if none => (!attr.is_required()).then_some(attr.default),
             Kind::DType | Kind::OptDType => {
                 dtype_of(&Bound::from_borrowed_ptr(Python::assume_attached(), o)).map(AttrVal::DType)

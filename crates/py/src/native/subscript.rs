@@ -1,4 +1,5 @@
 //! `x[key]` and `x[key] = value` for integers, slices, `...` and new axes.
+use super::attribute::whole;
 use super::object::{edge, edge_int, get, pending, wrap};
 use super::operand::Operand;
 use crate::error::to_py;
@@ -40,23 +41,6 @@ unsafe fn integer(o: *mut PyObject) -> PyResult<Index> {
     let v = unsafe { PyNumber_AsSsize_t(o, PyExc_IndexError) };
     // SAFETY: as in `part`.
     if v == -1 && !unsafe { PyErr_Occurred() }.is_null() { Err(pending()) } else { Ok(Index::At(v)) }
-}
-
-/// The value of a Python int, but for -1, which may also mean an error.
-#[inline(always)]
-unsafe fn whole(o: *mut PyObject) -> Option<isize> {
-    // SAFETY: as in `part`.
-    unsafe {
-        if PyLong_Check(o) == 0 {
-            return None;
-        }
-        let v = PyLong_AsSsize_t(o);
-        if v != -1 {
-            return Some(v);
-        }
-        PyErr_Clear();
-        None
-    }
 }
 
 /// A slice whose parts are ints or left out, as nearly all are.
