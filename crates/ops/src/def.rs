@@ -285,6 +285,7 @@ impl Op {
         self.count.map_or(self.outputs.len(), |f| f(attrs, inputs))
     }
     /// Outputs that the caller gets: the first ones.
+    #[inline]
     pub fn visible_outputs(&self, attrs: &Attrs, inputs: usize) -> usize {
         match self.visible {
             Some(f) => f(attrs, inputs),
@@ -292,6 +293,7 @@ impl Op {
             None => self.outputs.iter().filter(|o| !o.hidden).count(),
         }
     }
+    #[inline]
     pub fn is_variadic(&self) -> bool {
         self.inputs.last().is_some_and(|i| i.kind == InputKind::Variadic)
     }

@@ -55,6 +55,15 @@ impl<'a> Given<'a> {
             // SAFETY: by contract.
             return Err(unsafe { not_an_array(op, op.inputs[i].name, o) });
         }
+        if self.ins.len() == i {
+            self.ins.push(operand);
+            return Ok(());
+        }
+        self.out_of_order(op, i, operand)
+    }
+
+    #[cold]
+    fn out_of_order(&mut self, op: &'static Op, i: usize, operand: Option<Operand<'a>>) -> PyResult<()> {
         while self.ins.len() <= i {
             self.ins.push(None);
         }
