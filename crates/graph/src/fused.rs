@@ -25,16 +25,16 @@ const MIN_SIZE: usize = 256;
 
 /// Where a program's input comes from.
 #[derive(Clone, Copy, PartialEq)]
-enum Source {
+pub(crate) enum Source {
     Dy,
     Kept(usize),
 }
 
 /// A traced rule: its inputs, and which input of the forward op each output is the gradient of.
-struct Traced {
-    program: Program,
-    sources: Vec<Source>,
-    gives: Vec<(usize, DType)>,
+pub(crate) struct Traced {
+    pub(crate) program: Program,
+    pub(crate) sources: Vec<Source>,
+    pub(crate) gives: Vec<(usize, DType)>,
     steps: usize,
 }
 
@@ -104,7 +104,7 @@ struct Tracer<'a> {
     stopped: Cell<bool>,
 }
 
-fn trace(rule: fn(&Rule<'_>), inner: &Inner, dy: &NDArray, wanted: u64) -> Option<Traced> {
+pub(crate) fn trace(rule: fn(&Rule<'_>), inner: &Inner, dy: &NDArray, wanted: u64) -> Option<Traced> {
     let t = Tracer {
         inner,
         dy,

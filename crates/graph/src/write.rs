@@ -115,7 +115,7 @@ pub fn assign(a: &NDArray, slice: &Slice, value: In<'_>) -> Result {
         if let Some((node, output)) = a.node.get() {
             old.node.set(Some(node), output);
         }
-        tape::record(&rows::SLICE_ASSIGN, &[In::Array(&old), value], &attrs, std::slice::from_ref(a));
+        tape::record_over(&rows::SLICE_ASSIGN, &[In::Array(&old), value], &attrs, a);
         a.restamp();
         return Ok(());
     }
@@ -193,7 +193,7 @@ fn write(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, dst: &NDArray) -> Resul
         tape.recorded.store(dst.storage().version(), Relaxed);
         tape.recorded_site.store(TapeMark::pack(Site::here()), Relaxed);
         dst.restamp();
-        tape::record(op, &ins, attrs, std::slice::from_ref(dst));
+        tape::record_over(op, &ins, attrs, dst);
     }
     Ok(())
 }
