@@ -1,5 +1,6 @@
 //! The reverse pass: from heads to variables, node by node, freeing what it passes.
 use crate::array::NDArray;
+use crate::deposit::{self, Deposit, Deposits};
 use crate::emit::{Grads, run_rule};
 use crate::fused;
 use crate::invoke::{In, full, invoke};
@@ -10,6 +11,7 @@ use gluonish_base::{Cause, Error, Result, Site};
 use gluonish_kernels::{AttrVal, Attrs};
 use gluonish_ops::{Grad, Meta, rows};
 use smallvec::SmallVec;
+use std::cell::OnceCell;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, PoisonError};
 
@@ -34,13 +36,18 @@ struct Plan {
     /// Positions of the inputs' nodes; `NOWHERE` where no gradient is wanted.
     edges: Vec<SmallVec<[u32; 2]>>,
     order: Vec<u32>,
+    /// How many edges lead to each node, counted when first asked for.
+    users: OnceCell<Vec<u32>>,
+    /// Rules may write to the buffers of the variables themselves.
+    deposits: bool,
 }
 const NOWHERE: u32 = u32::MAX;
 
 /// Leaves the gradients of `heads` in the buffers of the variables they depend on.
 pub fn backward(heads: &[NDArray], head_grads: &[Option<NDArray>], how: Backward) -> Result {
     check_heads(heads, "backward")?;
-    let plan = Plan::new(heads, |n| n.is_leaf())?;
+    let mut plan = Plan::new(heads, |n| n.is_leaf())?;
+    plan.deposits = !how.create_graph && !how.detect_anomaly;
     if plan.nodes.is_empty() {
         let text = "the result does not depend on any variable: call attach_grad() on an array and compute inside autograd.record()";
         return Err(Error::new(Cause::Gradient(text.into())).in_op("backward"));
@@ -141,7 +148,8 @@ impl Plan {
         let mut number = TRAVERSALS.lock().unwrap_or_else(PoisonError::into_inner);
         *number += 1;
         let tag = *number << 32;
-        let mut plan = Plan { nodes: Vec::new(), edges: Vec::new(), order: Vec::new() };
+        let mut plan =
+            Plan { nodes: Vec::new(), edges: Vec::new(), order: Vec::new(), users: OnceCell::new(), deposits: false };
         // How many nodes that were made of each are still to come.
         let mut users: Vec<u32> = Vec::new();
         for (node, _) in heads.iter().filter_map(|h| h.node.get()) {
@@ -228,7 +236,7 @@ impl Plan {
                         let text = format!("head gradient {i} has shape {}, its head {}", g.shape(), head.shape());
                         return Err(Error::new(Cause::Shape(text)).in_op("backward"));
                     }
-                    cast(g.clone(), head.dtype())?
+                    self.apart(cast(g.clone(), head.dtype())?)?
                 }
                 _ => full(head.device(), head.dtype(), head.shape(), 1.0.into())?,
             };
@@ -254,75 +262,137 @@ impl Plan {
             if dys.iter().all(Option::is_none) {
                 continue;
             }
-            call_hooks(&node, &mut dys)?;
+            self.call_hooks(&node, &mut dys)?;
             reached(&node, &dys)?;
-            propagate(&node, &self.edges[k as usize], dys, how, &mut arrived)?;
+            self.propagate(&node, &self.edges[k as usize], dys, how, &mut arrived)?;
         }
         Ok(())
     }
-}
 
-fn call_hooks(node: &NodeRef, dys: &mut Arrived) -> Result {
-    let hooks = {
-        let inner = node.lock();
-        if inner.hooks.is_empty() {
+    /// A gradient from outside, copied if it lies in the buffer of a variable: the pass may write there before it reads.
+    fn apart(&self, g: NDArray) -> Result<NDArray> {
+        let lies_in = |n: &NodeRef| n.is_leaf() && n.lock().grad.as_ref().is_some_and(|(b, _)| b.overlaps(&g));
+        if !self.nodes.iter().flatten().any(lies_in) {
+            return Ok(g);
+        }
+        Ok(invoke(&rows::COPY, &[In::Array(&g)], &Attrs::new())?.remove(0))
+    }
+
+    fn call_hooks(&self, node: &NodeRef, dys: &mut Arrived) -> Result {
+        let hooks = {
+            let inner = node.lock();
+            if inner.hooks.is_empty() {
+                return Ok(());
+            }
+            inner.hooks.clone()
+        };
+        for (output, _, hook) in hooks {
+            if let Some(Some(dy)) = dys.get(output as usize).cloned()
+                && let Some(new) = hook(&dy)?
+            {
+                if new.shape() != dy.shape() {
+                    let (got, had) = (new.shape(), dy.shape());
+                    let text = format!("a gradient hook returned shape {got} for a gradient of shape {had}");
+                    return Err(node.blame(Cause::Gradient(text).into()));
+                }
+                dys[output as usize] = Some(self.apart(cast(new, dy.dtype())?)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// From the gradients of a node's outputs to those of its inputs.
+    fn propagate(&self, node: &NodeRef, edges: &[u32], dys: Arrived, how: Backward, arrived: &mut [Arrived]) -> Result {
+        let mut wanted = 0u64;
+        for (i, e) in edges.iter().enumerate() {
+            wanted |= ((*e != NOWHERE) as u64) << i.min(63);
+        }
+        if wanted == 0 {
             return Ok(());
         }
-        inner.hooks.clone()
-    };
-    for (output, _, hook) in hooks {
-        if let Some(Some(dy)) = dys.get(output as usize).cloned()
-            && let Some(new) = hook(&dy)?
-        {
-            if new.shape() != dy.shape() {
-                let text =
-                    format!("a gradient hook returned shape {} for a gradient of shape {}", new.shape(), dy.shape());
-                return Err(node.blame(Cause::Gradient(text).into()));
+        tls().blame.set(node.site);
+        let custom = match &node.kind {
+            Kind::Custom(c) => Some(self.custom_rule(node, c.as_ref(), &dys).map_err(|e| node.blame(e))?),
+            _ => None,
+        };
+        let mut inner = node.lock();
+        let grads = match custom {
+            Some(grads) => grads,
+            None => {
+                let deposits = self.deposits(edges, &inner, &dys, arrived);
+                rule_of(node, &inner, &dys, wanted, &deposits, how).map_err(|e| node.blame(e))?
             }
-            dys[output as usize] = Some(cast(new, dy.dtype())?);
+        };
+        for (i, g) in grads {
+            let (Some(&to), Some(edge)) = (edges.get(i), inner.edges.get(i)) else { continue };
+            if to == NOWHERE {
+                continue;
+            }
+            let meta = edge.meta.as_deref().unwrap_or(&inner.outs[0]);
+            let g = fit(g, meta).map_err(|e| node.blame(e))?;
+            if how.detect_anomaly {
+                check_finite(&g, i).map_err(|e| node.blame(e))?;
+            }
+            accumulate(&mut arrived[to as usize], edge.output as usize, g)?;
         }
+        if !how.retain_graph {
+            consume(&mut inner);
+        }
+        Ok(())
     }
-    Ok(())
+
+    /// The buffers that the rule of a node may fill: those of large variables that get a gradient from nowhere else.
+    fn deposits(&self, edges: &[u32], inner: &Inner, dys: &Arrived, arrived: &[Arrived]) -> Deposits {
+        let mut found = Deposits::new();
+        for (i, &to) in edges.iter().enumerate().filter(|(_, to)| self.deposits && **to != NOWHERE) {
+            let meta = inner.edges[i].meta.as_deref().unwrap_or(&inner.outs[0]);
+            if meta.shape.size() < deposit::MIN_SIZE {
+                continue;
+            }
+            let alone = || arrived[to as usize].is_empty() && self.contributions(to) == 1;
+            if let Some(leaf) = self.nodes[to as usize].as_ref().filter(|n| n.is_leaf() && alone())
+                && let Some(d) = Deposit::of(leaf, i, meta, dys)
+                && !found.iter().any(|f: &Deposit| f.buffer.storage().same(d.buffer.storage()))
+            {
+                found.push(d);
+            }
+        }
+        found
+    }
+
+    fn custom_rule(&self, node: &NodeRef, custom: &dyn crate::tape::node::Custom, dys: &Arrived) -> Result<Grads> {
+        let outs: Vec<Meta> = node.lock().outs.to_vec();
+        let device = dys.iter().flatten().next().map(|a| a.device()).unwrap_or_default();
+        let mut all = Vec::new();
+        for (i, m) in outs.iter().enumerate() {
+            all.push(match dys.get(i).cloned().flatten() {
+                Some(dy) => dy,
+                None => full(device, m.dtype, &m.shape, 0.0.into())?,
+            });
+        }
+        let grads = custom.backward(&all)?.into_iter().enumerate();
+        grads.filter_map(|(i, g)| g.map(|g| Ok((i, self.apart(g)?)))).collect()
+    }
+
+    /// How many edges lead to a node.
+    fn contributions(&self, to: u32) -> u32 {
+        let count = || {
+            let mut users = vec![0; self.nodes.len()];
+            self.edges.iter().flatten().filter(|e| **e != NOWHERE).for_each(|e| users[*e as usize] += 1);
+            users
+        };
+        self.users.get_or_init(count)[to as usize]
+    }
 }
 
-/// From the gradients of a node's outputs to those of its inputs.
-fn propagate(node: &NodeRef, edges: &[u32], dys: Arrived, how: Backward, arrived: &mut [Arrived]) -> Result {
-    let mut wanted = 0u64;
-    for (i, e) in edges.iter().enumerate() {
-        wanted |= ((*e != NOWHERE) as u64) << i.min(63);
-    }
-    if wanted == 0 {
-        return Ok(());
-    }
-    tls().blame.set(node.site);
-    let custom = match &node.kind {
-        Kind::Custom(c) => Some(custom_rule(node, c.as_ref(), &dys).map_err(|e| node.blame(e))?),
-        _ => None,
-    };
-    let mut inner = node.lock();
-    let grads = match custom {
-        Some(grads) => grads,
-        None => rule_of(node, &inner, &dys, wanted, how).map_err(|e| node.blame(e))?,
-    };
-    for (i, g) in grads {
-        let (Some(&to), Some(edge)) = (edges.get(i), inner.edges.get(i)) else { continue };
-        if to == NOWHERE {
-            continue;
-        }
-        let meta = edge.meta.as_deref().unwrap_or(&inner.outs[0]);
-        let g = fit(g, meta).map_err(|e| node.blame(e))?;
-        if how.detect_anomaly {
-            check_finite(&g, i).map_err(|e| node.blame(e))?;
-        }
-        accumulate(&mut arrived[to as usize], edge.output as usize, g)?;
-    }
-    if !how.retain_graph {
-        consume(&mut inner);
-    }
-    Ok(())
-}
-
-fn rule_of(node: &NodeRef, inner: &Inner, dys: &Arrived, wanted: u64, how: Backward) -> Result<Grads> {
+fn rule_of(
+    node: &NodeRef,
+    inner: &Inner,
+    dys: &Arrived,
+    wanted: u64,
+    deposits: &Deposits,
+    how: Backward,
+) -> Result<Grads> {
     let Kind::Op(op) = &node.kind else { return Ok(Grads::new()) };
     match op.grad {
         Grad::Zero => Ok(Grads::new()),
@@ -332,27 +402,13 @@ fn rule_of(node: &NodeRef, inner: &Inner, dys: &Arrived, wanted: u64, how: Backw
                 return Err(consumed_error(node));
             }
             if !how.create_graph
-                && let Some(grads) = fused::run(op, inner, dys, wanted)?
+                && let Some(grads) = fused::run(op, inner, dys, wanted, deposits)?
             {
                 return Ok(grads);
             }
-            run_rule(rule, node, inner, dys, wanted, how.create_graph)
+            run_rule(rule, node, inner, dys, wanted, deposits, how.create_graph)
         }
     }
-}
-
-fn custom_rule(node: &NodeRef, custom: &dyn crate::tape::node::Custom, dys: &Arrived) -> Result<Grads> {
-    let outs: Vec<Meta> = node.lock().outs.to_vec();
-    let device = dys.iter().flatten().next().map(|a| a.device()).unwrap_or_default();
-    let mut all = Vec::new();
-    for (i, m) in outs.iter().enumerate() {
-        all.push(match dys.get(i).cloned().flatten() {
-            Some(dy) => dy,
-            None => full(device, m.dtype, &m.shape, 0.0.into())?,
-        });
-    }
-    let grads = custom.backward(&all)?;
-    Ok(grads.into_iter().enumerate().filter_map(|(i, g)| g.map(|g| (i, g))).collect())
 }
 
 /// The one place where broadcasting and promotion are undone.

@@ -101,6 +101,8 @@ pub(crate) struct Sink<A> {
     ptr: Shared<u8>,
     size: isize,
     mode: Mode,
+    /// The elements have the accumulating type.
+    direct: bool,
     store: Cast,
     /// For outputs that are added to.
     load: Cast,
@@ -124,6 +126,7 @@ impl<A: Acc> Sink<A> {
             ptr: Shared(out.view.ptr.wrapping_offset(base * size)),
             size,
             mode: out.mode,
+            direct: out.view.dtype == A::DTYPE,
             store: cast_fn(A::DTYPE, out.view.dtype),
             load: cast_fn(out.view.dtype, A::DTYPE),
             as_type: std::marker::PhantomData,
@@ -138,6 +141,12 @@ impl<A: Acc> Sink<A> {
     pub(crate) unsafe fn slice<T>(&self, from: usize, n: usize) -> &mut [T] {
         // SAFETY: the caller's promise.
         unsafe { std::slice::from_raw_parts_mut(self.ptr.at(0).cast::<T>().add(from), n) }
+    }
+
+    /// Where elements at distances of `stride` begin, if results can be made there: nothing to convert, nothing to add.
+    #[inline]
+    pub(crate) fn line(&self, offset: isize, stride: isize) -> Option<*mut A> {
+        (self.direct && stride == 1 && self.mode == Mode::Write).then(|| self.ptr.at(offset * self.size).cast())
     }
 
     /// Stores `from` at distances of `stride`.
