@@ -178,7 +178,7 @@ impl Space {
 
     /// A dimension other than the last along which some operand lies in memory order while it jumps along the last one, and
     /// how wide the elements of that operand are.
-    fn transposed(&self) -> Option<(usize, usize)> {
+    pub(crate) fn transposed(&self) -> Option<(usize, usize)> {
         let last = self.ndim.checked_sub(1)?;
         self.operands.iter().find_map(|o| {
             if o.strides[last].unsigned_abs() <= 1 || self.dims[last] < 4 {

@@ -15,6 +15,8 @@ use smallvec::SmallVec;
 const BUDGET: usize = 24 << 10;
 /// A tile has no more values than this, nor less than a quarter.
 pub(super) const TILE: usize = 1024;
+/// Of a tile with transposed operands only those are in buffers; the longer its rows are, the better the others are read.
+const CROSSED: usize = 4 * TILE;
 
 /// Runs a program over views: inputs are broadcast to the shape that the outputs share. An output may be the same view as
 /// an input.
@@ -56,11 +58,18 @@ pub(super) fn execute(
     }
     let lane = lane_size(&body);
     let buffers = body.loads.len() + body.slots + 1;
-    let limit = (BUDGET / (buffers * lane)).clamp(TILE / 4, TILE) & !63;
+    // Long chains of loops would be called too often for rows.
+    let rows = encoded.is_some() || body.steps.len() <= 2;
+    let limit = if rows && space.transposed().is_some() {
+        CROSSED
+    } else {
+        (BUDGET / (buffers * lane)).clamp(TILE / 4, TILE) & !63
+    };
     space.cut(limit);
     let (tiles, values) = (space.tiles(), space.tile_values());
     let per = (CHUNK / values).max(1);
-    let job = Job { space, body, encoded, ins, outs, stride: (values * lane).next_multiple_of(64) + 64, isa: isa() };
+    let stride = (values * lane).next_multiple_of(64) + 64;
+    let job = Job { space, body, encoded, ins, outs, rows, stride, isa: isa() };
     pool::run(tiles.div_ceil(per), cx.threads, |c| {
         let job = &job;
         scratch::with(job.bytes(), |memory| {
@@ -91,6 +100,8 @@ struct Job<'a> {
     encoded: Option<&'a Encoded>,
     ins: &'a [View<'a>],
     outs: &'a [Out<'a>],
+    /// Operands in rows are worked on row by row, where they are.
+    rows: bool,
     /// Bytes from one tile buffer to the next.
     stride: usize,
     isa: Isa,
@@ -214,10 +225,9 @@ impl<'a> Worker<'a> {
         self.places = first;
     }
 
-    /// Whether an operand of this lie can be worked on where it is, if nothing is to be converted. Long chains of loops
-    /// would be called too often for rows.
+    /// Whether an operand of this lie can be worked on where it is, if nothing is to be converted.
     fn in_place(&mut self, lie: Lie) -> bool {
-        let rows = lie == Lie::Rows && (self.job.encoded.is_some() || self.job.body.steps.len() <= 2);
+        let rows = lie == Lie::Rows && self.job.rows;
         self.by_rows |= rows;
         rows || lie == Lie::Packed
     }

@@ -78,6 +78,20 @@ impl<A: Acc> Source<A> {
     }
 }
 
+/// Asks for the memory after a tile: what a processor fetches ahead by itself ends with the page.
+#[inline(always)]
+pub(super) fn ask_beyond<A>(tile: &[A]) {
+    #[cfg(target_arch = "x86_64")]
+    for line in 0..16 {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        let p = tile.as_ptr_range().end.cast::<i8>().wrapping_add(64 * line);
+        // SAFETY: only a hint, for which any address will do.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(p) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = tile;
+}
+
 /// What is reduced, as rows: an inner run of elements and where the runs begin.
 pub(crate) struct Row {
     pub(crate) outer: Walk<1>,
