@@ -1,5 +1,6 @@
 //! The reverse pass: from heads to variables, node by node, freeing what it passes.
 use crate::array::NDArray;
+use crate::deposit::{self, Deposit, Deposits};
 use crate::emit::{Grads, run_rule};
 use crate::fused;
 use crate::invoke::{In, full, invoke};
@@ -11,6 +12,7 @@ use gluonish_base::{Cause, Error, Result, Site};
 use gluonish_kernels::{AttrVal, Attrs};
 use gluonish_ops::{Grad, Meta, rows};
 use smallvec::SmallVec;
+use std::cell::OnceCell;
 use std::ops::Range;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::{Mutex, PoisonError};
@@ -38,13 +40,18 @@ struct Plan {
     /// Where the edges of each node end; they start where those of the one before end.
     ends: Vec<u32>,
     order: Vec<u32>,
+    /// How many edges lead to each node, counted when first asked for.
+    users: OnceCell<Vec<u32>>,
+    /// Rules may write to the buffers of the variables themselves.
+    deposits: bool,
 }
 const NOWHERE: u32 = u32::MAX;
 
 /// Leaves the gradients of `heads` in the buffers of the variables they depend on.
 pub fn backward(heads: &[NDArray], head_grads: &[Option<NDArray>], how: Backward) -> Result {
     check_heads(heads, "backward")?;
-    let plan = Plan::new(heads, |n| n.is_leaf())?;
+    let mut plan = Plan::new(heads, |n| n.is_leaf())?;
+    plan.deposits = !how.create_graph && !how.detect_anomaly;
     if plan.nodes.is_empty() {
         let text = "the result does not depend on any variable: call attach_grad() on an array and compute inside autograd.record()";
         return Err(Error::new(Cause::Gradient(text.into())).in_op("backward"));
@@ -145,7 +152,14 @@ impl Plan {
         let mut number = TRAVERSALS.lock().unwrap_or_else(PoisonError::into_inner);
         *number += 1;
         let tag = *number << 32;
-        let mut plan = Plan { nodes: Vec::new(), edges: Vec::new(), ends: Vec::new(), order: Vec::new() };
+        let mut plan = Plan {
+            nodes: Vec::new(),
+            edges: Vec::new(),
+            ends: Vec::new(),
+            order: Vec::new(),
+            users: OnceCell::new(),
+            deposits: false,
+        };
         // How many nodes that were made of each are still to come.
         let mut users: Vec<u32> = Vec::new();
         for (node, _) in heads.iter().filter_map(|h| h.node.get()) {
@@ -241,7 +255,7 @@ impl Plan {
                         let text = format!("head gradient {i} has shape {}, its head {}", g.shape(), head.shape());
                         return Err(Error::new(Cause::Shape(text)).in_op("backward"));
                     }
-                    cast(g.clone(), head.dtype())?
+                    self.apart(cast(g.clone(), head.dtype())?)?
                 }
                 _ => full(head.device(), head.dtype(), head.shape(), 1.0.into())?,
             };
@@ -260,72 +274,82 @@ impl Plan {
     ) -> Result {
         let _mode = Mode::enter(how);
         let mut arrived = self.seed(heads, head_grads)?;
-        for &k in &self.order {
+        for k in std::mem::take(&mut self.order) {
             // Nodes are dropped as the pass leaves them behind, so what only the tape held is freed on the way.
             let Some(mut node) = self.nodes[k as usize].take().map(Bundle::into_one) else { continue };
             let mut dys = std::mem::take(&mut arrived[k as usize]);
             if dys.iter().all(Option::is_none) {
                 continue;
             }
-            call_hooks(&node, &mut dys)?;
+            self.call_hooks(&node, &mut dys)?;
             reached(&node, &dys)?;
-            let edges = &self.edges[self.edges_of(k)];
-            let way = Way { edges, nodes: &mut self.nodes, arrived: &mut arrived };
-            way.propagate(&mut node, dys, how)?;
+            let edges = self.edges_of(k);
+            self.propagate(&mut node, edges, dys, how, &mut arrived)?;
         }
         Ok(())
     }
-}
 
-fn call_hooks(node: &NodeRef, dys: &mut Arrived) -> Result {
-    if !node.hooked.load(Acquire) {
-        return Ok(());
-    }
-    let hooks = node.lock().hooks.clone();
-    for (output, _, hook) in hooks {
-        if let Some(Some(dy)) = dys.get(output as usize).cloned()
-            && let Some(new) = hook(&dy)?
-        {
-            if new.shape() != dy.shape() {
-                let text =
-                    format!("a gradient hook returned shape {} for a gradient of shape {}", new.shape(), dy.shape());
-                return Err(node.head.blame(Cause::Gradient(text).into()));
-            }
-            dys[output as usize] = Some(cast(new, dy.dtype())?);
+    /// A gradient from outside, copied if it lies in the buffer of a variable: the pass may write there before it reads.
+    fn apart(&self, g: NDArray) -> Result<NDArray> {
+        let lies_in = |n: &Bundle| n.is_leaf() && n.lock().grad.as_ref().is_some_and(|(b, _)| b.overlaps(&g));
+        if !self.nodes.iter().flatten().any(lies_in) {
+            return Ok(g);
         }
+        Ok(invoke(&rows::COPY, &[In::Array(&g)], &Attrs::new())?.remove(0))
     }
-    Ok(())
-}
 
-/// The way from a node on: where its edges lead, and what is there.
-struct Way<'a> {
-    edges: &'a [u32],
-    nodes: &'a mut [Option<Bundle>],
-    arrived: &'a mut [Arrived],
-}
+    fn call_hooks(&self, node: &NodeRef, dys: &mut Arrived) -> Result {
+        if !node.hooked.load(Acquire) {
+            return Ok(());
+        }
+        let hooks = node.lock().hooks.clone();
+        for (output, _, hook) in hooks {
+            if let Some(Some(dy)) = dys.get(output as usize).cloned()
+                && let Some(new) = hook(&dy)?
+            {
+                if new.shape() != dy.shape() {
+                    let (got, had) = (new.shape(), dy.shape());
+                    let text = format!("a gradient hook returned shape {got} for a gradient of shape {had}");
+                    return Err(node.head.blame(Cause::Gradient(text).into()));
+                }
+                dys[output as usize] = Some(self.apart(cast(new, dy.dtype())?)?);
+            }
+        }
+        Ok(())
+    }
 
-impl Way<'_> {
-    /// From the gradients of a node's outputs to those of its inputs.
-    fn propagate(mut self, node: &mut NodeRef, dys: Arrived, how: Backward) -> Result {
+    /// From the gradients of a node's outputs to those of its inputs, which are at the ends of `edges`.
+    fn propagate(
+        &mut self,
+        node: &mut NodeRef,
+        edges: Range<usize>,
+        dys: Arrived,
+        how: Backward,
+        arrived: &mut [Arrived],
+    ) -> Result {
         let mut wanted = 0u64;
-        for (i, e) in self.edges.iter().enumerate() {
+        for (i, e) in self.edges[edges.clone()].iter().enumerate() {
             wanted |= ((*e != NOWHERE) as u64) << i.min(63);
         }
-        if wanted == 0 || self.run_few(node, &dys, wanted, how)? {
+        if wanted == 0 || self.run_few(node, &edges, &dys, wanted, how, arrived)? {
             return Ok(());
         }
         tls().blame.set(node.head.site);
         let custom = match &node.head.kind {
-            Kind::Custom(c) => Some(custom_rule(node, c.as_ref(), &dys).map_err(|e| node.head.blame(e))?),
+            Kind::Custom(c) => Some(self.custom_rule(node, c.as_ref(), &dys).map_err(|e| node.head.blame(e))?),
             _ => None,
         };
         let mut inner = node.lock();
+        let targets = &self.edges[edges.clone()];
         let grads = match custom {
             Some(grads) => grads,
-            None => rule_of(node, &inner, &dys, wanted, how).map_err(|e| node.head.blame(e))?,
+            None => {
+                let deposits = self.deposits(targets, &inner, &dys, arrived);
+                rule_of(node, &inner, &dys, wanted, &deposits, how).map_err(|e| node.head.blame(e))?
+            }
         };
         for (i, g) in grads {
-            let (Some(&to), Some(edge)) = (self.edges.get(i), inner.edges.get(i)) else { continue };
+            let (Some(&to), Some(edge)) = (targets.get(i), inner.edges.get(i)) else { continue };
             if to == NOWHERE {
                 continue;
             }
@@ -334,32 +358,41 @@ impl Way<'_> {
             if how.detect_anomaly {
                 check_finite(&g, i).map_err(|e| node.head.blame(e))?;
             }
-            accumulate(&mut self.arrived[to as usize], edge.output as usize, g)?;
+            accumulate(&mut arrived[to as usize], edge.output as usize, g)?;
         }
         if !how.retain_graph {
-            self.consume(&mut inner);
+            self.consume(&edges, &mut inner);
         }
         Ok(())
     }
 
     /// A few values are done here and now.
-    fn run_few(&mut self, node: &mut NodeRef, dys: &Arrived, wanted: u64, how: Backward) -> Result<bool> {
+    fn run_few(
+        &mut self,
+        node: &mut NodeRef,
+        edges: &Range<usize>,
+        dys: &Arrived,
+        wanted: u64,
+        how: Backward,
+        arrived: &mut [Arrived],
+    ) -> Result<bool> {
         let (head, mut inner) = node.open();
         let (Kind::Op(op), [Some(dy)]) = (&head.kind, &dys[..]) else { return Ok(false) };
         if how.create_graph || how.detect_anomaly || inner.consumed {
             return Ok(false);
         }
-        let target = |i: usize| (self.edges[i], inner.edges[i].output);
-        let done = few::run(op, &inner, dy, wanted, target, self.arrived).map_err(|e| head.blame(e))?;
+        let targets = &self.edges[edges.clone()];
+        let target = |i: usize| (targets[i], inner.edges[i].output);
+        let done = few::run(op, &inner, dy, wanted, target, arrived).map_err(|e| head.blame(e))?;
         if done && !how.retain_graph {
-            self.consume(&mut inner);
+            self.consume(edges, &mut inner);
         }
         Ok(done)
     }
 
     /// What was kept for the gradient is freed; a second pass will say so.
-    fn consume(&mut self, inner: &mut Inner) {
-        for (edge, &to) in inner.edges.iter_mut().zip(self.edges) {
+    fn consume(&mut self, edges: &Range<usize>, inner: &mut Inner) {
+        for (edge, &to) in inner.edges.iter_mut().zip(&self.edges[edges.clone()]) {
             // The pass has the node anyway: it gives back all counts at once.
             if let Some(Some(bundle)) = self.nodes.get_mut(to as usize)
                 && let Some(from) = edge.from.take()
@@ -370,9 +403,59 @@ impl Way<'_> {
         inner.clear();
         inner.consumed = true;
     }
+
+    /// The buffers that the rule of a node may fill: those of large variables that get a gradient from nowhere else.
+    fn deposits(&self, edges: &[u32], inner: &Inner, dys: &Arrived, arrived: &[Arrived]) -> Deposits {
+        let mut found = Deposits::new();
+        for (i, &to) in edges.iter().enumerate().filter(|(_, to)| self.deposits && **to != NOWHERE) {
+            let meta = inner.edges[i].meta.as_deref().unwrap_or(&inner.outs[0]);
+            if meta.shape.size() < deposit::MIN_SIZE {
+                continue;
+            }
+            let alone = || arrived[to as usize].is_empty() && self.contributions(to) == 1;
+            if let Some(leaf) = self.nodes[to as usize].as_ref().filter(|n| n.is_leaf() && alone())
+                && let Some(d) = Deposit::of(leaf, i, meta, dys)
+                && !found.iter().any(|f: &Deposit| f.buffer.storage().same(d.buffer.storage()))
+            {
+                found.push(d);
+            }
+        }
+        found
+    }
+
+    fn custom_rule(&self, node: &NodeRef, custom: &dyn crate::tape::node::Custom, dys: &Arrived) -> Result<Grads> {
+        let outs: Vec<Meta> = node.lock().outs.to_vec();
+        let device = dys.iter().flatten().next().map(|a| a.device()).unwrap_or_default();
+        let mut all = Vec::new();
+        for (i, m) in outs.iter().enumerate() {
+            all.push(match dys.get(i).cloned().flatten() {
+                Some(dy) => dy,
+                None => full(device, m.dtype, &m.shape, 0.0.into())?,
+            });
+        }
+        let grads = custom.backward(&all)?.into_iter().enumerate();
+        grads.filter_map(|(i, g)| g.map(|g| Ok((i, self.apart(g)?)))).collect()
+    }
+
+    /// How many edges lead to a node.
+    fn contributions(&self, to: u32) -> u32 {
+        let count = || {
+            let mut users = vec![0; self.nodes.len()];
+            self.edges.iter().filter(|e| **e != NOWHERE).for_each(|e| users[*e as usize] += 1);
+            users
+        };
+        self.users.get_or_init(count)[to as usize]
+    }
 }
 
-fn rule_of(node: &NodeRef, inner: &Inner, dys: &Arrived, wanted: u64, how: Backward) -> Result<Grads> {
+fn rule_of(
+    node: &NodeRef,
+    inner: &Inner,
+    dys: &Arrived,
+    wanted: u64,
+    deposits: &Deposits,
+    how: Backward,
+) -> Result<Grads> {
     let Kind::Op(op) = &node.head.kind else { return Ok(Grads::new()) };
     match op.grad {
         Grad::Zero => Ok(Grads::new()),
@@ -382,27 +465,13 @@ fn rule_of(node: &NodeRef, inner: &Inner, dys: &Arrived, wanted: u64, how: Backw
                 return Err(consumed_error(&node.head));
             }
             if !how.create_graph
-                && let Some(grads) = fused::run(op, inner, dys, wanted)?
+                && let Some(grads) = fused::run(op, inner, dys, wanted, deposits)?
             {
                 return Ok(grads);
             }
-            run_rule(rule, node, inner, dys, wanted, how.create_graph)
+            run_rule(rule, node, inner, dys, wanted, deposits, how.create_graph)
         }
     }
-}
-
-fn custom_rule(node: &NodeRef, custom: &dyn crate::tape::node::Custom, dys: &Arrived) -> Result<Grads> {
-    let outs: Vec<Meta> = node.lock().outs.to_vec();
-    let device = dys.iter().flatten().next().map(|a| a.device()).unwrap_or_default();
-    let mut all = Vec::new();
-    for (i, m) in outs.iter().enumerate() {
-        all.push(match dys.get(i).cloned().flatten() {
-            Some(dy) => dy,
-            None => full(device, m.dtype, &m.shape, 0.0.into())?,
-        });
-    }
-    let grads = custom.backward(&all)?;
-    Ok(grads.into_iter().enumerate().filter_map(|(i, g)| g.map(|g| (i, g))).collect())
 }
 
 /// The one place where broadcasting and promotion are undone.
