@@ -31,6 +31,11 @@ _erf = np.vectorize(math.erf, otypes=[float])
 _erfc = np.vectorize(math.erfc, otypes=[float])
 
 
+def _gelu_grad(x, dy):
+    near = np.clip(x, -100, 100)
+    return dy * (0.5 * _erfc(-x / math.sqrt(2)) + near * np.exp(-near * near / 2) / math.sqrt(2 * math.pi))
+
+
 def _sigmoid(x):
     return np.where(x >= 0, 1 / (1 + np.exp(-np.abs(x))), np.exp(-np.abs(x)) / (1 + np.exp(-np.abs(x))))
 
@@ -93,6 +98,7 @@ binary("broadcast_power", np.power, real(2, 3, low=0, high=4), real(2, 3, low=0,
 binary("broadcast_maximum", np.maximum, exact=True)
 binary("broadcast_minimum", np.minimum, exact=True)
 binary("broadcast_hypot", np.hypot, _positive, real(2, 3, away=(0,)), result="float")
+binary("_gelu_grad", _gelu_grad, result="float", rtol=8, atol=8)
 binary("arctan2", np.arctan2, real(2, 3, away=(0,)), real(2, 3, away=(0,)), result="float", dtypes=NUMBERS)
 
 

@@ -1,7 +1,8 @@
 //! An array: shape, strides, offset and element type over a storage that others may share. `NDArray` is an 8-byte handle.
 use crate::invoke::In;
 use crate::launch::Operands;
-use crate::tape::node::{NodeRef, NodeSlot};
+use crate::tape::node::NodeRef;
+use crate::tape::slot::NodeSlot;
 use gluonish_base::tls::{ARRAYS, FreeList, reap, tls};
 use gluonish_base::{Cause, DType, Dims, Result, Scalar};
 use gluonish_engine::{Device, Var};
@@ -236,6 +237,13 @@ impl NDArray {
     pub fn empty(device: Device, dtype: DType, shape: &Dims) -> Result<NDArray> {
         let storage = Var::new(device, NDArray::bytes_of(shape, dtype)?)?;
         Ok(NDArray::build(storage, dtype, shape, &shape.contiguous_strides(), 0, true))
+    }
+
+    /// A new contiguous array of the shape and type of this one, which is contiguous too.
+    #[inline]
+    pub(crate) fn like(&self) -> Result<NDArray> {
+        let storage = Var::new(self.device(), self.nbytes())?;
+        Ok(NDArray::build(storage, self.dtype, &self.shape, &self.strides, 0, true))
     }
 
     /// Whether nobody else has this array or its memory, which is idle and has a value. It stays so while the caller lets

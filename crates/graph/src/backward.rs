@@ -1,16 +1,20 @@
 //! The reverse pass: from heads to variables, node by node, freeing what it passes.
 use crate::array::NDArray;
+use crate::deposit::{self, Deposit, Deposits};
 use crate::emit::{Grads, run_rule};
 use crate::fused;
 use crate::invoke::{In, full, invoke};
-use crate::tape::node::{GradReq, Inner, Kind, NodeRef};
+use crate::tape::few;
+use crate::tape::node::{Bundle, GradReq, Head, Inner, Kind, Node, NodeRef};
 use crate::write::copy_into;
 use gluonish_base::tls::tls;
 use gluonish_base::{Cause, Error, Result, Site};
 use gluonish_kernels::{AttrVal, Attrs};
 use gluonish_ops::{Grad, Meta, rows};
 use smallvec::SmallVec;
-use std::sync::atomic::Ordering::Relaxed;
+use std::cell::OnceCell;
+use std::ops::Range;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 /// How to run a reverse pass.
@@ -25,22 +29,29 @@ pub struct Backward {
 }
 
 /// Gradients that have arrived at the outputs of a node.
-type Arrived = SmallVec<[Option<NDArray>; 1]>;
+pub(crate) type Arrived = SmallVec<[Option<NDArray>; 1]>;
 
 /// The part of the graph that leads from the heads to the targets, and an order in which every node comes after all that
 /// was made of it.
 struct Plan {
-    nodes: Vec<Option<NodeRef>>,
-    /// Positions of the inputs' nodes; `NOWHERE` where no gradient is wanted.
-    edges: Vec<SmallVec<[u32; 2]>>,
+    nodes: Vec<Option<Bundle>>,
+    /// Positions of the inputs' nodes, node after node; `NOWHERE` where no gradient is wanted.
+    edges: Vec<u32>,
+    /// Where the edges of each node end; they start where those of the one before end.
+    ends: Vec<u32>,
     order: Vec<u32>,
+    /// How many edges lead to each node, counted when first asked for.
+    users: OnceCell<Vec<u32>>,
+    /// Rules may write to the buffers of the variables themselves.
+    deposits: bool,
 }
 const NOWHERE: u32 = u32::MAX;
 
 /// Leaves the gradients of `heads` in the buffers of the variables they depend on.
 pub fn backward(heads: &[NDArray], head_grads: &[Option<NDArray>], how: Backward) -> Result {
     check_heads(heads, "backward")?;
-    let plan = Plan::new(heads, |n| n.is_leaf())?;
+    let mut plan = Plan::new(heads, |n| n.is_leaf())?;
+    plan.deposits = !how.create_graph && !how.detect_anomaly;
     if plan.nodes.is_empty() {
         let text = "the result does not depend on any variable: call attach_grad() on an array and compute inside autograd.record()";
         return Err(Error::new(Cause::Gradient(text.into())).in_op("backward"));
@@ -136,31 +147,40 @@ impl Drop for Mode {
 
 impl Plan {
     /// Breadth first, with no recursion. Marks on the nodes say what has been seen; one traversal at a time uses them.
-    fn new(heads: &[NDArray], is_target: impl Fn(&NodeRef) -> bool) -> Result<Plan> {
+    fn new(heads: &[NDArray], is_target: impl Fn(&Node) -> bool) -> Result<Plan> {
         static TRAVERSALS: Mutex<u64> = Mutex::new(0);
         let mut number = TRAVERSALS.lock().unwrap_or_else(PoisonError::into_inner);
         *number += 1;
         let tag = *number << 32;
-        let mut plan = Plan { nodes: Vec::new(), edges: Vec::new(), order: Vec::new() };
+        let mut plan = Plan {
+            nodes: Vec::new(),
+            edges: Vec::new(),
+            ends: Vec::new(),
+            order: Vec::new(),
+            users: OnceCell::new(),
+            deposits: false,
+        };
         // How many nodes that were made of each are still to come.
         let mut users: Vec<u32> = Vec::new();
         for (node, _) in heads.iter().filter_map(|h| h.node.get()) {
             plan.find(&node, tag, &mut users);
         }
         let mut next = 0;
-        while let Some(node) = plan.nodes.get(next).cloned().flatten() {
+        while let Some(node) = plan.nodes.get_mut(next).and_then(Option::take) {
             let inner = node.lock();
             if inner.consumed {
-                drop(inner);
-                return Err(consumed_error(&node));
+                return Err(consumed_error(&node.head));
             }
             for e in &inner.edges {
                 let at = e.from.as_ref().map_or(NOWHERE, |n| plan.find(n, tag, &mut users));
                 if at != NOWHERE {
                     users[at as usize] += 1;
                 }
-                plan.edges[next].push(at);
+                plan.edges.push(at);
             }
+            drop(inner);
+            plan.ends.push(plan.edges.len() as u32);
+            plan.nodes[next] = Some(node);
             next += 1;
         }
         drop(number);
@@ -178,10 +198,16 @@ impl Plan {
         }
         let at = self.nodes.len() as u32;
         node.mark.store(tag | at as u64, Relaxed);
-        self.nodes.push(Some(node.clone()));
-        self.edges.push(SmallVec::new());
+        self.nodes.push(Some(Bundle::of(node.clone())));
         users.push(0);
         at
+    }
+
+    /// Which of the edges are those of a node.
+    #[inline(always)]
+    fn edges_of(&self, node: u32) -> Range<usize> {
+        let start = if node == 0 { 0 } else { self.ends[node as usize - 1] };
+        start as usize..self.ends[node as usize] as usize
     }
 
     fn sort(&mut self, mut users: Vec<u32>) {
@@ -189,7 +215,7 @@ impl Plan {
         self.order.reserve(users.len());
         while let Some(i) = ready.pop() {
             self.order.push(i);
-            for &e in self.edges[i as usize].iter().filter(|e| **e != NOWHERE) {
+            for &e in self.edges[self.edges_of(i)].iter().filter(|e| **e != NOWHERE) {
                 users[e as usize] -= 1;
                 if users[e as usize] == 0 {
                     ready.push(e);
@@ -199,18 +225,19 @@ impl Plan {
     }
 
     /// Forgets the edges that lead to no target.
-    fn prune(&mut self, is_target: impl Fn(&NodeRef) -> bool) {
+    fn prune(&mut self, is_target: impl Fn(&Node) -> bool) {
         let mut needed = vec![false; self.nodes.len()];
         for &i in self.order.iter().rev() {
-            let edges = &mut self.edges[i as usize];
+            let range = self.edges_of(i);
+            let edges = &mut self.edges[range];
             edges.iter_mut().filter(|e| **e != NOWHERE && !needed[**e as usize]).for_each(|e| *e = NOWHERE);
             needed[i as usize] =
-                edges.iter().any(|e| *e != NOWHERE) || self.nodes[i as usize].as_ref().is_some_and(&is_target);
+                edges.iter().any(|e| *e != NOWHERE) || self.nodes[i as usize].as_ref().is_some_and(|n| is_target(n));
         }
     }
 
     fn position(&self, node: &NodeRef) -> Option<usize> {
-        let is = |n: &Option<NodeRef>| n.as_ref().is_some_and(|n| n.same(node));
+        let is = |n: &Option<Bundle>| n.as_ref().is_some_and(|n| node.same(n));
         // Marks may have moved on to another traversal: compare the node itself.
         let at = node.mark.load(Relaxed) as u32 as usize;
         if self.nodes.get(at).is_some_and(is) { Some(at) } else { self.nodes.iter().position(is) }
@@ -228,7 +255,7 @@ impl Plan {
                         let text = format!("head gradient {i} has shape {}, its head {}", g.shape(), head.shape());
                         return Err(Error::new(Cause::Shape(text)).in_op("backward"));
                     }
-                    cast(g.clone(), head.dtype())?
+                    self.apart(cast(g.clone(), head.dtype())?)?
                 }
                 _ => full(head.device(), head.dtype(), head.shape(), 1.0.into())?,
             };
@@ -247,112 +274,204 @@ impl Plan {
     ) -> Result {
         let _mode = Mode::enter(how);
         let mut arrived = self.seed(heads, head_grads)?;
-        for &k in &self.order {
+        for k in std::mem::take(&mut self.order) {
             // Nodes are dropped as the pass leaves them behind, so what only the tape held is freed on the way.
-            let Some(node) = self.nodes[k as usize].take() else { continue };
+            let Some(mut node) = self.nodes[k as usize].take().map(Bundle::into_one) else { continue };
             let mut dys = std::mem::take(&mut arrived[k as usize]);
             if dys.iter().all(Option::is_none) {
                 continue;
             }
-            call_hooks(&node, &mut dys)?;
+            self.call_hooks(&node, &mut dys)?;
             reached(&node, &dys)?;
-            propagate(&node, &self.edges[k as usize], dys, how, &mut arrived)?;
+            let edges = self.edges_of(k);
+            self.propagate(&mut node, edges, dys, how, &mut arrived)?;
         }
         Ok(())
     }
-}
 
-fn call_hooks(node: &NodeRef, dys: &mut Arrived) -> Result {
-    let hooks = {
-        let inner = node.lock();
-        if inner.hooks.is_empty() {
+    /// A gradient from outside, copied if it lies in the buffer of a variable: the pass may write there before it reads.
+    fn apart(&self, g: NDArray) -> Result<NDArray> {
+        let lies_in = |n: &Bundle| n.is_leaf() && n.lock().grad.as_ref().is_some_and(|(b, _)| b.overlaps(&g));
+        if !self.nodes.iter().flatten().any(lies_in) {
+            return Ok(g);
+        }
+        Ok(invoke(&rows::COPY, &[In::Array(&g)], &Attrs::new())?.remove(0))
+    }
+
+    fn call_hooks(&self, node: &NodeRef, dys: &mut Arrived) -> Result {
+        if !node.hooked.load(Acquire) {
             return Ok(());
         }
-        inner.hooks.clone()
-    };
-    for (output, _, hook) in hooks {
-        if let Some(Some(dy)) = dys.get(output as usize).cloned()
-            && let Some(new) = hook(&dy)?
-        {
-            if new.shape() != dy.shape() {
-                let text =
-                    format!("a gradient hook returned shape {} for a gradient of shape {}", new.shape(), dy.shape());
-                return Err(node.blame(Cause::Gradient(text).into()));
+        let hooks = node.lock().hooks.clone();
+        for (output, _, hook) in hooks {
+            if let Some(Some(dy)) = dys.get(output as usize).cloned()
+                && let Some(new) = hook(&dy)?
+            {
+                if new.shape() != dy.shape() {
+                    let (got, had) = (new.shape(), dy.shape());
+                    let text = format!("a gradient hook returned shape {got} for a gradient of shape {had}");
+                    return Err(node.head.blame(Cause::Gradient(text).into()));
+                }
+                dys[output as usize] = Some(self.apart(cast(new, dy.dtype())?)?);
             }
-            dys[output as usize] = Some(cast(new, dy.dtype())?);
         }
+        Ok(())
     }
-    Ok(())
+
+    /// From the gradients of a node's outputs to those of its inputs, which are at the ends of `edges`.
+    fn propagate(
+        &mut self,
+        node: &mut NodeRef,
+        edges: Range<usize>,
+        dys: Arrived,
+        how: Backward,
+        arrived: &mut [Arrived],
+    ) -> Result {
+        let mut wanted = 0u64;
+        for (i, e) in self.edges[edges.clone()].iter().enumerate() {
+            wanted |= ((*e != NOWHERE) as u64) << i.min(63);
+        }
+        if wanted == 0 || self.run_few(node, &edges, &dys, wanted, how, arrived)? {
+            return Ok(());
+        }
+        tls().blame.set(node.head.site);
+        let custom = match &node.head.kind {
+            Kind::Custom(c) => Some(self.custom_rule(node, c.as_ref(), &dys).map_err(|e| node.head.blame(e))?),
+            _ => None,
+        };
+        let mut inner = node.lock();
+        let targets = &self.edges[edges.clone()];
+        let grads = match custom {
+            Some(grads) => grads,
+            None => {
+                let deposits = self.deposits(targets, &inner, &dys, arrived);
+                rule_of(node, &inner, &dys, wanted, &deposits, how).map_err(|e| node.head.blame(e))?
+            }
+        };
+        for (i, g) in grads {
+            let (Some(&to), Some(edge)) = (targets.get(i), inner.edges.get(i)) else { continue };
+            if to == NOWHERE {
+                continue;
+            }
+            let meta = edge.meta.as_deref().unwrap_or(&inner.outs[0]);
+            let g = fit(g, meta).map_err(|e| node.head.blame(e))?;
+            if how.detect_anomaly {
+                check_finite(&g, i).map_err(|e| node.head.blame(e))?;
+            }
+            accumulate(&mut arrived[to as usize], edge.output as usize, g)?;
+        }
+        if !how.retain_graph {
+            self.consume(&edges, &mut inner);
+        }
+        Ok(())
+    }
+
+    /// A few values are done here and now.
+    fn run_few(
+        &mut self,
+        node: &mut NodeRef,
+        edges: &Range<usize>,
+        dys: &Arrived,
+        wanted: u64,
+        how: Backward,
+        arrived: &mut [Arrived],
+    ) -> Result<bool> {
+        let (head, mut inner) = node.open();
+        let (Kind::Op(op), [Some(dy)]) = (&head.kind, &dys[..]) else { return Ok(false) };
+        if how.create_graph || how.detect_anomaly || inner.consumed {
+            return Ok(false);
+        }
+        let targets = &self.edges[edges.clone()];
+        let target = |i: usize| (targets[i], inner.edges[i].output);
+        let done = few::run(op, &inner, dy, wanted, target, arrived).map_err(|e| head.blame(e))?;
+        if done && !how.retain_graph {
+            self.consume(edges, &mut inner);
+        }
+        Ok(done)
+    }
+
+    /// What was kept for the gradient is freed; a second pass will say so.
+    fn consume(&mut self, edges: &Range<usize>, inner: &mut Inner) {
+        for (edge, &to) in inner.edges.iter_mut().zip(&self.edges[edges.clone()]) {
+            // The pass has the node anyway: it gives back all counts at once.
+            if let Some(Some(bundle)) = self.nodes.get_mut(to as usize)
+                && let Some(from) = edge.from.take()
+            {
+                bundle.add(from);
+            }
+        }
+        inner.clear();
+        inner.consumed = true;
+    }
+
+    /// The buffers that the rule of a node may fill: those of large variables that get a gradient from nowhere else.
+    fn deposits(&self, edges: &[u32], inner: &Inner, dys: &Arrived, arrived: &[Arrived]) -> Deposits {
+        let mut found = Deposits::new();
+        for (i, &to) in edges.iter().enumerate().filter(|(_, to)| self.deposits && **to != NOWHERE) {
+            let meta = inner.edges[i].meta.as_deref().unwrap_or(&inner.outs[0]);
+            if meta.shape.size() < deposit::MIN_SIZE {
+                continue;
+            }
+            let alone = || arrived[to as usize].is_empty() && self.contributions(to) == 1;
+            if let Some(leaf) = self.nodes[to as usize].as_ref().filter(|n| n.is_leaf() && alone())
+                && let Some(d) = Deposit::of(leaf, i, meta, dys)
+                && !found.iter().any(|f: &Deposit| f.buffer.storage().same(d.buffer.storage()))
+            {
+                found.push(d);
+            }
+        }
+        found
+    }
+
+    fn custom_rule(&self, node: &NodeRef, custom: &dyn crate::tape::node::Custom, dys: &Arrived) -> Result<Grads> {
+        let outs: Vec<Meta> = node.lock().outs.to_vec();
+        let device = dys.iter().flatten().next().map(|a| a.device()).unwrap_or_default();
+        let mut all = Vec::new();
+        for (i, m) in outs.iter().enumerate() {
+            all.push(match dys.get(i).cloned().flatten() {
+                Some(dy) => dy,
+                None => full(device, m.dtype, &m.shape, 0.0.into())?,
+            });
+        }
+        let grads = custom.backward(&all)?.into_iter().enumerate();
+        grads.filter_map(|(i, g)| g.map(|g| Ok((i, self.apart(g)?)))).collect()
+    }
+
+    /// How many edges lead to a node.
+    fn contributions(&self, to: u32) -> u32 {
+        let count = || {
+            let mut users = vec![0; self.nodes.len()];
+            self.edges.iter().filter(|e| **e != NOWHERE).for_each(|e| users[*e as usize] += 1);
+            users
+        };
+        self.users.get_or_init(count)[to as usize]
+    }
 }
 
-/// From the gradients of a node's outputs to those of its inputs.
-fn propagate(node: &NodeRef, edges: &[u32], dys: Arrived, how: Backward, arrived: &mut [Arrived]) -> Result {
-    let mut wanted = 0u64;
-    for (i, e) in edges.iter().enumerate() {
-        wanted |= ((*e != NOWHERE) as u64) << i.min(63);
-    }
-    if wanted == 0 {
-        return Ok(());
-    }
-    tls().blame.set(node.site);
-    let custom = match &node.kind {
-        Kind::Custom(c) => Some(custom_rule(node, c.as_ref(), &dys).map_err(|e| node.blame(e))?),
-        _ => None,
-    };
-    let mut inner = node.lock();
-    let grads = match custom {
-        Some(grads) => grads,
-        None => rule_of(node, &inner, &dys, wanted, how).map_err(|e| node.blame(e))?,
-    };
-    for (i, g) in grads {
-        let (Some(&to), Some(edge)) = (edges.get(i), inner.edges.get(i)) else { continue };
-        if to == NOWHERE {
-            continue;
-        }
-        let meta = edge.meta.as_deref().unwrap_or(&inner.outs[0]);
-        let g = fit(g, meta).map_err(|e| node.blame(e))?;
-        if how.detect_anomaly {
-            check_finite(&g, i).map_err(|e| node.blame(e))?;
-        }
-        accumulate(&mut arrived[to as usize], edge.output as usize, g)?;
-    }
-    if !how.retain_graph {
-        consume(&mut inner);
-    }
-    Ok(())
-}
-
-fn rule_of(node: &NodeRef, inner: &Inner, dys: &Arrived, wanted: u64, how: Backward) -> Result<Grads> {
-    let Kind::Op(op) = &node.kind else { return Ok(Grads::new()) };
+fn rule_of(
+    node: &NodeRef,
+    inner: &Inner,
+    dys: &Arrived,
+    wanted: u64,
+    deposits: &Deposits,
+    how: Backward,
+) -> Result<Grads> {
+    let Kind::Op(op) = &node.head.kind else { return Ok(Grads::new()) };
     match op.grad {
         Grad::Zero => Ok(Grads::new()),
         Grad::Missing(why) => Err(Cause::Gradient(format!("it cannot be differentiated: {why}")).into()),
         Grad::Rule(rule) => {
             if inner.consumed {
-                return Err(consumed_error(node));
+                return Err(consumed_error(&node.head));
             }
             if !how.create_graph
-                && let Some(grads) = fused::run(op, inner, dys, wanted)?
+                && let Some(grads) = fused::run(op, inner, dys, wanted, deposits)?
             {
                 return Ok(grads);
             }
-            run_rule(rule, node, inner, dys, wanted, how.create_graph)
+            run_rule(rule, node, inner, dys, wanted, deposits, how.create_graph)
         }
     }
-}
-
-fn custom_rule(node: &NodeRef, custom: &dyn crate::tape::node::Custom, dys: &Arrived) -> Result<Grads> {
-    let outs: Vec<Meta> = node.lock().outs.to_vec();
-    let device = dys.iter().flatten().next().map(|a| a.device()).unwrap_or_default();
-    let mut all = Vec::new();
-    for (i, m) in outs.iter().enumerate() {
-        all.push(match dys.get(i).cloned().flatten() {
-            Some(dy) => dy,
-            None => full(device, m.dtype, &m.shape, 0.0.into())?,
-        });
-    }
-    let grads = custom.backward(&all)?;
-    Ok(grads.into_iter().enumerate().filter_map(|(i, g)| g.map(|g| (i, g))).collect())
 }
 
 /// The one place where broadcasting and promotion are undone.
@@ -375,30 +494,23 @@ fn cast(g: NDArray, to: gluonish_base::DType) -> Result<NDArray> {
     Ok(invoke(&rows::CAST, &[In::Array(&g)], &Attrs::of(&[AttrVal::DType(to)]))?.remove(0))
 }
 
-fn accumulate(slot: &mut Arrived, output: usize, g: NDArray) -> Result {
-    if slot.len() <= output {
-        slot.resize(output + 1, None);
+/// Adds a gradient to those that have arrived.
+pub(crate) fn accumulate(slot: &mut Arrived, output: usize, g: NDArray) -> Result {
+    while slot.len() <= output {
+        slot.push(None);
     }
     slot[output] = Some(match slot[output].take() {
         None => g,
+        Some(old) if few::add(&old, &g) => old,
         Some(old) => invoke(&rows::ADD, &[In::Array(&old), In::Array(&g)], &Attrs::new())?.remove(0),
     });
     Ok(())
 }
 
-/// What was kept for the gradient is freed; a second pass will say so.
-fn consume(inner: &mut Inner) {
-    inner.kept.clear();
-    inner.attrs = None;
-    inner.consumed = true;
-    let edges = std::mem::take(&mut inner.edges);
-    drop(edges);
-}
-
 #[cold]
-fn consumed_error(node: &NodeRef) -> Error {
+fn consumed_error(head: &Head) -> Error {
     let text = "the graph was freed by an earlier backward(); pass retain_graph=True there to use it again";
-    node.blame(Cause::Gradient(text.into()).into())
+    head.blame(Cause::Gradient(text.into()).into())
 }
 
 #[cold]

@@ -1,8 +1,10 @@
 //! Runs gradient rules and compositions op by op, through `invoke`.
 use crate::array::NDArray;
+use crate::deposit::{Deposit, Deposits};
 use crate::invoke::{In, Outs, invoke};
 use crate::tape::NUMBER;
 use crate::tape::node::{Inner, KeptValue, NodeRef};
+use crate::write::deposit;
 use gluonish_base::{Cause, Error, Result};
 use gluonish_engine::TapeMark;
 use gluonish_kernels::Attrs;
@@ -14,42 +16,81 @@ use std::sync::atomic::Ordering::Relaxed;
 
 /// The arrays that a rule's values stand for.
 #[derive(Default)]
-struct Values(RefCell<SmallVec<[NDArray; 8]>>);
+struct Values(RefCell<SmallVec<[Value; 8]>>);
+
+enum Value {
+    Array(NDArray),
+    /// The result of an op that has not run yet: it may be a gradient, which then is written where it belongs.
+    Waiting(Box<Waiting>),
+}
+struct Waiting {
+    op: &'static Op,
+    ins: SmallVec<[V; 4]>,
+    attrs: Attrs,
+}
 
 impl Values {
     fn put(&self, a: NDArray) -> V {
+        self.push(Value::Array(a))
+    }
+    fn push(&self, value: Value) -> V {
         let mut all = self.0.borrow_mut();
-        all.push(a);
+        all.push(value);
         V::Node(all.len() as u32 - 1)
     }
     fn get(&self, v: V) -> Option<NDArray> {
-        if let V::Node(i) = v { self.0.borrow().get(i as usize).cloned() } else { None }
+        let V::Node(i) = v else { return None };
+        if let Some(Value::Array(a)) = self.0.borrow().get(i as usize) { Some(a.clone()) } else { None }
     }
     fn meta(&self, v: V) -> Meta {
         match v {
-            V::Node(i) => {
-                self.0.borrow().get(i as usize).map_or(NUMBER, |a| Meta { shape: *a.shape(), dtype: a.dtype() })
-            }
+            V::Node(_) => self.get(v).map_or(NUMBER, |a| Meta { shape: *a.shape(), dtype: a.dtype() }),
             V::Scalar(s) => Meta { shape: NUMBER.shape, dtype: s.dtype() },
         }
     }
+    /// Calls `f` with values, none of which waits, as operands.
+    fn with<T>(&self, ins: &[V], f: impl FnOnce(&[In<'_>]) -> Result<T>) -> Result<T> {
+        let all = self.0.borrow();
+        let mut operands: SmallVec<[In<'_>; 4]> = SmallVec::new();
+        for v in ins {
+            operands.push(match v {
+                V::Node(i) => match &all[*i as usize] {
+                    Value::Array(a) => In::Array(a),
+                    Value::Waiting(_) => return Err(Cause::Failed("a value is not there yet".into()).into()),
+                },
+                V::Scalar(s) => In::Scalar(*s),
+            });
+        }
+        f(&operands)
+    }
     fn call(&self, op: &'static Op, ins: &[V], attrs: &Attrs) -> Result<SmallVec<[V; 2]>> {
-        let outs = {
-            let all = self.0.borrow();
-            let mut operands: SmallVec<[In<'_>; 4]> = SmallVec::new();
-            for v in ins {
-                operands.push(match v {
-                    V::Node(i) => In::Array(&all[*i as usize]),
-                    V::Scalar(s) => In::Scalar(*s),
-                });
-            }
-            invoke(op, &operands, attrs)?
-        };
+        let outs = self.with(ins, |ins| invoke(op, ins, attrs))?;
         let mut values = SmallVec::new();
         for a in outs {
             values.push(self.put(a));
         }
         Ok(values)
+    }
+    /// Calls an op of one output later, when its value is asked for.
+    fn call_later(&self, op: &'static Op, ins: &[V], attrs: &Attrs) -> Result<V> {
+        ins.iter().try_for_each(|v| self.finish(*v, None).map(drop))?;
+        Ok(self.push(Value::Waiting(Box::new(Waiting { op, ins: SmallVec::from_slice(ins), attrs: attrs.clone() }))))
+    }
+    /// Runs the op that `v` waits for, if any: into a buffer where one is offered and suits, which is then the answer.
+    fn finish(&self, v: V, offered: Option<&Deposit>) -> Result<bool> {
+        let V::Node(i) = v else { return Ok(false) };
+        let out = {
+            let all = self.0.borrow();
+            let Some(Value::Waiting(w)) = all.get(i as usize) else { return Ok(false) };
+            if let Some(to) = offered
+                && self.with(&w.ins, |ins| deposit(w.op, ins, &w.attrs, &to.buffer, to.mode))?
+            {
+                return Ok(true);
+            }
+            self.with(&w.ins, |ins| invoke(w.op, ins, &w.attrs))?.remove(0)
+        };
+        self.0.borrow_mut()[i as usize] = Value::Array(out);
+        Ok(false)
     }
 }
 
@@ -64,15 +105,27 @@ struct Eager<'a> {
     values: Values,
     given: RefCell<SmallVec<[(usize, V); 2]>>,
     error: RefCell<Option<Error>>,
+    /// Buffers that gradients may go to. Where there are any, ops wait until it is clear what their results are for.
+    deposits: &'a Deposits,
 }
 
 static NONE: Attrs = Attrs::EMPTY;
 
 impl Emit for Eager<'_> {
     fn call(&self, op: &'static Op, ins: &[V], attrs: &Attrs) -> Result<SmallVec<[V; 2]>> {
+        if self.deposits.is_empty() {
+            return self.values.call(op, ins, attrs);
+        }
+        if op.count_outputs(attrs, ins.len()) == 1 {
+            return Ok(SmallVec::from_slice(&[self.values.call_later(op, ins, attrs)?]));
+        }
+        ins.iter().try_for_each(|v| self.values.finish(*v, None).map(drop))?;
         self.values.call(op, ins, attrs)
     }
     fn meta(&self, v: V) -> Meta {
+        if let Err(e) = self.values.finish(v, None) {
+            self.fail(e);
+        }
         self.values.meta(v)
     }
     fn saved(&self, what: Saved) -> Result<V> {
@@ -150,13 +203,15 @@ fn overwritten(a: &NDArray) -> Error {
 
 pub(crate) type Grads = SmallVec<[(usize, NDArray); 2]>;
 
-/// Runs the rule of `node` and returns the gradients of the inputs in `wanted` (a bit each).
+/// Runs the rule of `node` and returns the gradients of the inputs in `wanted` (a bit each), but for those that went into a
+/// buffer on offer.
 pub(crate) fn run_rule(
     rule: fn(&Rule<'_>),
     node: &NodeRef,
     inner: &Inner,
     dys: &[Option<NDArray>],
     wanted: u64,
+    deposits: &Deposits,
     higher: bool,
 ) -> Result<Grads> {
     let e = Eager {
@@ -168,13 +223,20 @@ pub(crate) fn run_rule(
         values: Values::default(),
         given: RefCell::default(),
         error: RefCell::default(),
+        deposits,
     };
     rule(&Rule(&e));
     if let Some(error) = e.error.into_inner() {
         return Err(error);
     }
     let mut out = Grads::new();
-    for (i, v) in e.given.into_inner() {
+    let given = e.given.into_inner();
+    for (k, &(i, v)) in given.iter().enumerate() {
+        // What is also the gradient of another input must be an array.
+        let twice = given.iter().enumerate().any(|(j, g)| j != k && g.1 == v);
+        if e.values.finish(v, deposits.iter().find(|d| d.input == i && !twice))? {
+            continue;
+        }
         let array = match e.values.get(v) {
             Some(a) => a,
             None => {

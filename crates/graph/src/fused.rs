@@ -1,11 +1,13 @@
 //! Gradient rules of elementwise ops, traced once into a program that makes one pass over memory. What a rule computes
 //! does not depend on shapes or values, so a program is kept for each op, attributes, wanted inputs and types.
 use crate::array::NDArray;
+use crate::deposit::Deposits;
 use crate::emit::Grads;
-use crate::invoke::{In, Views, view_of};
+use crate::invoke::{In, Views, out_views, view_of};
 use crate::launch::{Operands, Owned, in_caller, inline_ns, submit, threads_for};
 use crate::tape::NUMBER;
 use crate::tape::node::{Inner, KeptValue};
+use crate::write::whole_or_part;
 use gluonish_base::{Cause, DType, Dims, Error, Result, Site};
 use gluonish_engine::{Lane, Var, Write};
 use gluonish_kernels::map::{self, Builder, Program, Value};
@@ -25,16 +27,16 @@ const MIN_SIZE: usize = 256;
 
 /// Where a program's input comes from.
 #[derive(Clone, Copy, PartialEq)]
-enum Source {
+pub(crate) enum Source {
     Dy,
     Kept(usize),
 }
 
 /// A traced rule: its inputs, and which input of the forward op each output is the gradient of.
-struct Traced {
-    program: Program,
-    sources: Vec<Source>,
-    gives: Vec<(usize, DType)>,
+pub(crate) struct Traced {
+    pub(crate) program: Program,
+    pub(crate) sources: Vec<Source>,
+    pub(crate) gives: Vec<(usize, DType)>,
     steps: usize,
 }
 
@@ -64,7 +66,13 @@ fn types(inner: &Inner, dy: &NDArray) -> SmallVec<[DType; 6]> {
 }
 
 /// Runs the rule as one program, if it is one. `None`: run it op by op.
-pub(crate) fn run(op: &'static Op, inner: &Inner, dys: &[Option<NDArray>], wanted: u64) -> Result<Option<Grads>> {
+pub(crate) fn run(
+    op: &'static Op,
+    inner: &Inner,
+    dys: &[Option<NDArray>],
+    wanted: u64,
+    deposits: &Deposits,
+) -> Result<Option<Grads>> {
     let (Body::Map(_), Grad::Rule(rule), Some(Some(dy))) = (&op.body, op.grad, dys.first()) else { return Ok(None) };
     if op.saves.is_empty() || dy.size() < MIN_SIZE {
         return Ok(None);
@@ -74,7 +82,7 @@ pub(crate) fn run(op: &'static Op, inner: &Inner, dys: &[Option<NDArray>], wante
         return Ok(None); // running it op by op says why
     }
     let Some(traced) = lookup(op, rule, inner, dy, wanted) else { return Ok(None) };
-    launch(op, &traced, inner, dy).map(Some)
+    launch(op, &traced, inner, dy, deposits).map(Some)
 }
 
 fn lookup(op: &'static Op, rule: fn(&Rule<'_>), inner: &Inner, dy: &NDArray, wanted: u64) -> Option<Arc<Traced>> {
@@ -104,7 +112,7 @@ struct Tracer<'a> {
     stopped: Cell<bool>,
 }
 
-fn trace(rule: fn(&Rule<'_>), inner: &Inner, dy: &NDArray, wanted: u64) -> Option<Traced> {
+pub(crate) fn trace(rule: fn(&Rule<'_>), inner: &Inner, dy: &NDArray, wanted: u64) -> Option<Traced> {
     let t = Tracer {
         inner,
         dy,
@@ -241,7 +249,8 @@ impl Emit for Tracer<'_> {
     }
 }
 
-fn launch(op: &'static Op, traced: &Arc<Traced>, inner: &Inner, dy: &NDArray) -> Result<Grads> {
+/// Runs the program; gradients that went into a buffer on offer are not among those returned.
+fn launch(op: &'static Op, traced: &Arc<Traced>, inner: &Inner, dy: &NDArray, deposits: &Deposits) -> Result<Grads> {
     let ins: SmallVec<[In<'_>; 4]> = traced
         .sources
         .iter()
@@ -257,29 +266,41 @@ fn launch(op: &'static Op, traced: &Arc<Traced>, inner: &Inner, dy: &NDArray) ->
     let cost = (dy.size() * (traced.steps + ins.len())) as u64 / 4;
     let small = cost <= inline_ns() && !ins.iter().any(|i| i.array().is_some_and(|a| a.storage().shared()));
     if small && let Some(_held) = Operands::take(&ins) {
-        let outs: Result<SmallVec<[NDArray; 2]>> =
-            traced.gives.iter().map(|(_, d)| NDArray::empty(device, *d, shape)).collect();
+        let outs: Result<Arrays> = traced.gives.iter().map(|(_, d)| NDArray::empty(device, *d, shape)).collect();
         let outs = outs?;
-        in_caller(op, &ins, &outs, || execute(&traced.program, 1, &ins, &outs, number))?;
+        in_caller(op, &ins, &outs, || execute(&traced.program, 1, &ins, &out_views(&outs, Mode::Write), number))?;
         return Ok(traced.gives.iter().map(|(i, _)| *i).zip(outs).collect());
     }
-    let outs: Result<SmallVec<[NDArray; 2]>> =
-        traced.gives.iter().map(|(_, d)| NDArray::deferred(device, *d, shape)).collect();
-    let outs = outs?;
+    let (mut outs, mut modes, mut grads) = (Arrays::new(), Modes::new(), Grads::new());
+    for &(i, dtype) in &traced.gives {
+        let offered = deposits.iter().find(|t| t.input == i && t.buffer.dtype() == dtype && t.buffer.shape() == shape);
+        if let Some(t) = offered {
+            outs.push(t.buffer.clone());
+        } else {
+            outs.push(NDArray::deferred(device, dtype, shape)?);
+            grads.extend(outs.last().map(|o| (i, o.clone())));
+        }
+        modes.push(offered.map_or(Mode::Write, |t| t.mode));
+    }
     let owned: SmallVec<[Owned; 4]> = ins.iter().map(Owned::of).collect();
+    let writes: SmallVec<[(&Var, Write); 2]> =
+        outs.iter().zip(&modes).map(|(o, m)| (o.storage(), whole_or_part(o, *m))).collect();
     let (held, shared, threads) = (outs.clone(), traced.clone(), threads_for(cost));
-    let writes: SmallVec<[(&Var, Write); 2]> = outs.iter().map(|o| (o.storage(), Write::Overwrite)).collect();
     submit(op.name, &ins, &writes, device, Lane::Compute, Site::here(), move || {
         let ins: SmallVec<[In<'_>; 4]> = owned.iter().map(Owned::borrow).collect();
-        execute(&shared.program, threads, &ins, &held, number)
+        let outs: OutViews<'_> = held.iter().zip(&modes).map(|(o, &mode)| Out { view: o.view(), mode }).collect();
+        execute(&shared.program, threads, &ins, &outs, number)
     })?;
-    Ok(traced.gives.iter().map(|(i, _)| *i).zip(outs.iter().cloned()).collect())
+    Ok(grads)
 }
 
-fn execute(program: &Program, threads: usize, ins: &[In<'_>], outs: &[NDArray], number: DType) -> Result {
+type Arrays = SmallVec<[NDArray; 2]>;
+type Modes = SmallVec<[Mode; 2]>;
+type OutViews<'a> = SmallVec<[Out<'a>; 2]>;
+
+fn execute(program: &Program, threads: usize, ins: &[In<'_>], outs: &[Out<'_>], number: DType) -> Result {
     let bytes: SmallVec<[[u8; 8]; 4]> =
         ins.iter().map(|i| if let In::Scalar(s) = i { s.to_bytes(number) } else { [0; 8] }).collect();
     let views: Views<'_> = ins.iter().zip(&bytes).map(|(i, b)| view_of(i, b, number)).collect();
-    let outs: SmallVec<[Out<'_>; 2]> = outs.iter().map(|o| Out { view: o.view(), mode: Mode::Write }).collect();
-    map::run(&Cx { threads, ..Cx::default() }, program, &views, &outs)
+    map::run(&Cx { threads, ..Cx::default() }, program, &views, outs)
 }

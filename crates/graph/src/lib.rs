@@ -2,6 +2,7 @@
 //! from a gradient rule or from Rust.
 mod array;
 mod backward;
+mod deposit;
 mod emit;
 mod fused;
 mod host;

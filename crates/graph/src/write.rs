@@ -115,7 +115,7 @@ pub fn assign(a: &NDArray, slice: &Slice, value: In<'_>) -> Result {
         if let Some((node, output)) = a.node.get() {
             old.node.set(Some(node), output);
         }
-        tape::record(&rows::SLICE_ASSIGN, &[In::Array(&old), value], &attrs, std::slice::from_ref(a));
+        tape::record_over(&rows::SLICE_ASSIGN, &[In::Array(&old), value], &attrs, a);
         a.restamp();
         return Ok(());
     }
@@ -181,9 +181,8 @@ fn write(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, dst: &NDArray) -> Resul
     }
     let recorded = tls().recording.get() && (dst.is_tracked() || tape::leads_to_variable(ins));
     let before = if recorded { Some(history(op, ins, dst)?) } else { None };
-    let whole = dst.is_contiguous() && dst.nbytes() == dst.storage().bytes();
-    let reads_itself = ins.iter().any(|i| i.array().is_some_and(|a| a.storage().same(dst.storage())));
-    run_over(op, ins, attrs, dst, if whole && !reads_itself { Write::Overwrite } else { Write::Update })?;
+    let kind = if reads(ins, dst) { Write::Update } else { whole_or_part(dst, Mode::Write) };
+    run_over(op, ins, attrs, dst, Mode::Write, kind)?;
     if let Some(before) = before {
         let ins: SmallVec<[In<'_>; 3]> =
             before.iter().zip(ins).map(|(b, i)| b.as_ref().map_or(*i, In::Array)).collect();
@@ -193,9 +192,30 @@ fn write(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, dst: &NDArray) -> Resul
         tape.recorded.store(dst.storage().version(), Relaxed);
         tape.recorded_site.store(TapeMark::pack(Site::here()), Relaxed);
         dst.restamp();
-        tape::record(op, &ins, attrs, std::slice::from_ref(dst));
+        tape::record_over(op, &ins, attrs, dst);
     }
     Ok(())
+}
+
+/// Whether an operand lies in the storage that is written.
+fn reads(ins: &[In<'_>], dst: &NDArray) -> bool {
+    ins.iter().any(|i| i.array().is_some_and(|a| a.storage().same(dst.storage())))
+}
+
+/// What a kernel that does not read `dst` does to its storage.
+pub(crate) fn whole_or_part(dst: &NDArray, mode: Mode) -> Write {
+    let whole = mode == Mode::Write && dst.is_contiguous() && dst.nbytes() == dst.storage().bytes();
+    if whole { Write::Overwrite } else { Write::Update }
+}
+
+/// Writes or adds the result of an op to `dst`, outside the graph of gradients. False, with nothing done: the result is not
+/// of that shape and type, or not computed by a kernel, or made of `dst`.
+pub(crate) fn deposit(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, dst: &NDArray, mode: Mode) -> Result<bool> {
+    let kernel = matches!(op.body, Body::Map(_) | Body::Kernel(_)) && op.count_outputs(attrs, ins.len()) == 1;
+    if !kernel || reads(ins, dst) || inferred(op, ins, attrs)? != (Meta { shape: *dst.shape(), dtype: dst.dtype() }) {
+        return Ok(false);
+    }
+    run_over(op, ins, attrs, dst, mode, whole_or_part(dst, mode)).map(|()| true)
 }
 
 /// The inputs as they were before the write: those that share memory with `dst` keep their place in the graph, and their
@@ -216,7 +236,7 @@ fn history(op: &'static Op, ins: &[In<'_>], dst: &NDArray) -> Result<SmallVec<[O
         .collect()
 }
 
-fn run_over(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, dst: &NDArray, kind: Write) -> Result {
+fn run_over(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, dst: &NDArray, mode: Mode, kind: Write) -> Result {
     let views: SmallVec<[_; 4]> =
         ins.iter().map(|i| crate::invoke::view_of(i, std::ptr::null(), dst.dtype())).collect();
     let meta = Meta { shape: *dst.shape(), dtype: dst.dtype() };
@@ -229,7 +249,7 @@ fn run_over(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, dst: &NDArray, kind:
         let others: SmallVec<[In<'_>; 3]> =
             ins.iter().copied().filter(|i| i.array().is_some_and(|a| !a.storage().same(v))).collect();
         if let Some(_held) = Operands::take(&others)
-            && let Some(done) = write_inline(dst, Mode::Write, |out| {
+            && let Some(done) = write_inline(dst, mode, |out| {
                 in_caller(op, ins, std::slice::from_ref(dst), || {
                     guarded(op, ins, || call_kernel(op, &cx, ins, out, attrs))
                 })
@@ -240,10 +260,10 @@ fn run_over(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, dst: &NDArray, kind:
     }
     let writes: [(&Var, Write); 1] = [(v, kind)];
     let launch = Launch { op, cx, cost, device: dst.device(), site: Site::here() };
-    launch.push(ins, std::slice::from_ref(dst), attrs, Mode::Write, &writes)
+    launch.push(ins, std::slice::from_ref(dst), attrs, mode, &writes)
 }
 
 /// The update of an op's state, outside the graph of gradients: if the op fails, the state stays as it was.
 pub(crate) fn commit(state: &NDArray, value: &NDArray) -> Result {
-    run_over(&rows::COPY, &[In::Array(value)], &Attrs::new(), state, Write::Commit)
+    run_over(&rows::COPY, &[In::Array(value)], &Attrs::new(), state, Mode::Write, Write::Commit)
 }

@@ -1,8 +1,9 @@
 //! Softmax, its logarithm, and their gradients, along any axis of floating types.
 //!
-//! A block of values is read into the first cache in the computing type (float32, also for the half types, or float64),
-//! worked on there, and written. A block is one row along the axis, or, where the axis is short or is not the innermost,
-//! several columns side by side. A row too long for the cache is cut into pieces whose maxima and sums are joined in order.
+//! A block of values is worked on in the first cache in the computing type (float32, also for the half types, or float64):
+//! where it lies if it lies well, else in buffers. A block is one row along the axis, or, where the axis is short or is not
+//! the innermost, several columns side by side. A row too long for the cache is cut into pieces whose maxima and sums are
+//! joined in order.
 mod small;
 
 use crate::map::{Class, Map};
@@ -12,6 +13,7 @@ use crate::walk::{Shared, Walk};
 use gluonish_base::isa::isa;
 use gluonish_base::{Cause, DType, Result, pool};
 use smallvec::SmallVec;
+use std::slice::from_raw_parts;
 
 static DIV: Map = crate::map!(float | i, x, y | i.div(x, y));
 static RECIPROCAL: Map = crate::map!(float | i, x | i.div(i.c(1.0), x));
@@ -20,8 +22,8 @@ static MUL: Map = crate::map!(float | i, x, y | i.mul(x, y));
 static EXP: Map = crate::map!(float | i, x | i.exp(x));
 static LOG: Map = crate::map!(float | i, x | i.log(x));
 static EXP_BELOW: Map = crate::map!(float | i, x, top | i.exp(i.sub(x, top)));
-static SOFTMAX_GRAD: Map = crate::map!(float | i, y, dy, dot, t | i.div(i.mul(i.sub(dy, dot), y), t));
-static LOG_SOFTMAX_GRAD: Map = crate::map!(float | i, y, dy, total, t | i.div(i.sub(dy, i.mul(i.exp(y), total)), t));
+static SOFTMAX_GRAD: Map = crate::map!(float | i, y, dy, dot | i.mul(i.sub(dy, dot), y));
+static LOG_SOFTMAX_GRAD: Map = crate::map!(float | i, y, dy, total | i.sub(dy, i.mul(i.exp(y), total)));
 
 /// `exp(x / temperature)` divided by its sum along `axis`.
 pub fn softmax(cx: &Cx, x: &View<'_>, axis: usize, temperature: f64, out: &Out<'_>) -> Result {
@@ -195,11 +197,21 @@ impl Block {
     }
 }
 
-/// Buffers of one task: two blocks (input and gradient, or a second result), a third for products, one value per column.
+/// Where the values of a block are.
+#[derive(Clone, Copy)]
+struct Lines<A> {
+    x: *const A,
+    /// With a gradient.
+    dy: *const A,
+    out: *mut A,
+}
+
+/// Buffers of one task: the inputs and the result where they cannot stay in place, products or exponentials, one value per
+/// column.
 struct Scratch<A> {
-    a: Vec<A>,
-    b: Vec<A>,
-    c: Vec<A>,
+    read: [Vec<A>; 2],
+    out: Vec<A>,
+    spare: Vec<A>,
     stat: Vec<A>,
     top: Vec<A>,
     temperature: [A; REPEAT],
@@ -208,7 +220,8 @@ struct Scratch<A> {
 impl<A: Real> Scratch<A> {
     fn new(temperature: A) -> Scratch<A> {
         let empty = Vec::new;
-        Scratch { a: empty(), b: empty(), c: empty(), stat: empty(), top: empty(), temperature: [temperature; REPEAT] }
+        let temperature = [temperature; REPEAT];
+        Scratch { read: [empty(), empty()], out: empty(), spare: empty(), stat: empty(), top: empty(), temperature }
     }
 }
 
@@ -258,10 +271,10 @@ impl<A: Real> Job<A> {
                 let mut scratch = Scratch::new(self.temperature);
                 self.rest.for_each(task * each, rows.min((task + 1) * each), |at| {
                     let block = Block::Row(self.len);
-                    self.read(block, at, self.along, across, &mut scratch);
-                    self.work(block, &mut scratch);
-                    // SAFETY: the row is in the output and belongs to this task.
-                    unsafe { self.sink.write(at[2], self.along[2], &scratch.a) };
+                    self.row(block, at, &mut scratch, |lines, s| {
+                        self.statistics(block, lines, s);
+                        self.finish(block, lines, s);
+                    });
                 });
             });
         }
@@ -277,9 +290,10 @@ impl<A: Real> Job<A> {
                 let at: [isize; 3] = std::array::from_fn(|i| start[i] + col as isize * across[i]);
                 let width = step.min(width - col);
                 let block = Block::Columns { len: self.len, width };
-                self.read(block, at, self.along, across, &mut scratch);
-                self.work(block, &mut scratch);
-                for (r, row) in scratch.a.chunks_exact(width).enumerate() {
+                let lines = self.lines(block, at, across, &mut scratch);
+                self.statistics(block, lines, &mut scratch);
+                self.finish(block, lines, &mut scratch);
+                for (r, row) in scratch.out.chunks_exact(width).enumerate() {
                     // SAFETY: these columns are in the output and belong to this task.
                     unsafe { self.sink.write(at[2] + r as isize * self.along[2], across[2], row) };
                 }
@@ -287,83 +301,124 @@ impl<A: Real> Job<A> {
         });
     }
 
-    /// Reads the block that begins at `at`, the inputs into `a` and `b`.
-    fn read(&self, block: Block, at: [isize; 3], along: [isize; 3], across: [isize; 3], s: &mut Scratch<A>) {
-        for (k, (source, to)) in [(Some(&self.x), &mut s.a), (self.dy.as_ref(), &mut s.b)].into_iter().enumerate() {
-            let Some(source) = source else { continue };
-            to.resize(block.size(), A::default());
-            match block {
-                // SAFETY: the row comes from the view's own dimensions.
-                Block::Row(_) => unsafe { source.read(at[k], along[k], to) },
-                Block::Columns { width, .. } => {
-                    for (r, row) in to.chunks_exact_mut(width).enumerate() {
-                        // SAFETY: so do the columns.
-                        unsafe { source.read(at[k] + r as isize * along[k], across[k], row) };
-                    }
+    /// The block that begins at `at`, its inputs in place or read, and divided by the temperature; its result in a buffer.
+    fn lines(&self, block: Block, at: [isize; 3], across: [isize; 3], s: &mut Scratch<A>) -> Lines<A> {
+        let sources = [Some(&self.x), self.dy.as_ref()];
+        let [x, dy] = std::array::from_fn(|k| {
+            let (Some(source), buf) = (sources[k], &mut s.read[k]) else { return std::ptr::null() };
+            if let Block::Columns { width, .. } = block {
+                buf.resize(block.size(), A::default());
+                for (r, row) in buf.chunks_exact_mut(width).enumerate() {
+                    // SAFETY: the columns come from the view's own dimensions.
+                    unsafe { source.read(at[k] + r as isize * self.along[k], across[k], row) };
                 }
+                return buf.as_ptr();
             }
+            // SAFETY: so does the row.
+            unsafe { source.strip(at[k], self.along[k], block.size(), buf) }.as_ptr()
+        });
+        s.out.resize(block.size(), A::default());
+        let lines = Lines { x, dy, out: s.out.as_mut_ptr() };
+        if self.dy.is_none() && self.is_cooled() {
+            s.read[0].resize(block.size(), A::default());
+            let cooled = s.read[0].as_mut_ptr();
+            // SAFETY: both are whole blocks.
+            unsafe { self.cool(block, x, cooled, s) };
+            return Lines { x: cooled, ..lines };
         }
-        if self.dy.is_none() && self.temperature != A::from_f64(1.0) {
-            let p = s.a.as_mut_ptr();
-            // SAFETY: `a` is a whole block.
-            unsafe { block.apply(&DIV, p, [Each(p), One(s.temperature.as_ptr())]) };
-        }
+        lines
     }
 
-    /// From the inputs in `a` and `b` to the result in `a`.
-    fn work(&self, block: Block, s: &mut Scratch<A>) {
-        self.statistics(block, s);
-        self.finish(block, s);
+    /// Calls `f` with a row or a piece of one, and sees to it that its result is stored.
+    fn row(&self, block: Block, at: [isize; 3], s: &mut Scratch<A>, f: impl FnOnce(Lines<A>, &mut Scratch<A>)) {
+        let lines = self.lines(block, at, [0; 3], s);
+        if let Some(out) = self.sink.line(at[2], self.along[2]) {
+            return f(Lines { out, ..lines }, s);
+        }
+        f(lines, s);
+        // SAFETY: the row is in the output and belongs to the caller's task.
+        unsafe { self.sink.write(at[2], self.along[2], &s.out) };
     }
 
-    /// The sum (`stat`) and, without a gradient, the largest value (`top`) of each column. Of softmax, `a` then holds the
+    /// `from` divided by the temperature.
+    ///
+    /// # Safety
+    /// `from` and `out` are whole blocks.
+    unsafe fn cool(&self, block: Block, from: *const A, out: *mut A, s: &Scratch<A>) {
+        // SAFETY: the caller's promise.
+        unsafe { block.apply(&DIV, out, [Each(from), One(s.temperature.as_ptr())]) }
+    }
+
+    fn is_cooled(&self) -> bool {
+        self.temperature != A::from_f64(1.0)
+    }
+
+    /// The sum (`stat`) and, without a gradient, the largest value (`top`) of each column. Of softmax, `out` then holds the
     /// exponentials; of its logarithm, the distances from the largest value.
-    fn statistics(&self, block: Block, s: &mut Scratch<A>) {
-        let (a, b) = (s.a.as_mut_ptr(), s.b.as_ptr());
-        match self.step {
-            Step::Softmax => {
-                block.fold::<A, A::Largest>(&s.a, &mut s.top);
-                // SAFETY: `a` is a whole block, `top` was made for it.
-                unsafe { block.apply(&EXP_BELOW, a, [Each(a), Stat(s.top.as_ptr())]) };
-                block.fold::<A, A::Total>(&s.a, &mut s.stat);
+    fn statistics(&self, block: Block, lines: Lines<A>, s: &mut Scratch<A>) {
+        let Lines { x, dy, out } = lines;
+        let n = block.size();
+        s.spare.resize(n, A::default());
+        let spare = s.spare.as_mut_ptr();
+        // SAFETY: the lines are whole blocks, as is the spare one; `top` is made for them.
+        unsafe {
+            if self.dy.is_none() {
+                block.fold::<A, A::Largest>(from_raw_parts(x, n), &mut s.top);
+                self.begin(block, lines, s);
             }
-            Step::LogSoftmax => {
-                block.fold::<A, A::Largest>(&s.a, &mut s.top);
-                s.c.resize(block.size(), A::default());
-                // SAFETY: `a` and `c` are whole blocks, `top` was made for them.
-                unsafe {
-                    block.apply(&SUB, a, [Each(a), Stat(s.top.as_ptr())]);
-                    block.apply(&EXP, s.c.as_mut_ptr(), [Each(a)]);
+            let summed = match self.step {
+                Step::Softmax => out,
+                Step::LogSoftmax => {
+                    block.apply(&EXP, spare, [Each(out)]);
+                    spare
                 }
-                block.fold::<A, A::Total>(&s.c, &mut s.stat);
-            }
-            Step::SoftmaxGrad => {
-                s.c.resize(block.size(), A::default());
-                // SAFETY: all three are whole blocks.
-                unsafe { block.apply(&MUL, s.c.as_mut_ptr(), [Each(a), Each(b)]) };
-                block.fold::<A, A::Total>(&s.c, &mut s.stat);
-            }
-            Step::LogSoftmaxGrad => block.fold::<A, A::Total>(&s.b, &mut s.stat),
+                Step::SoftmaxGrad => {
+                    block.apply(&MUL, spare, [Each(x), Each(dy)]);
+                    spare
+                }
+                Step::LogSoftmaxGrad => dy,
+            };
+            block.fold::<A, A::Total>(from_raw_parts(summed, n), &mut s.stat);
         }
     }
 
-    /// The result from the statistics; `a` and `b` are as `statistics` left them.
-    fn finish(&self, block: Block, s: &mut Scratch<A>) {
-        let (a, b, t) = (s.a.as_mut_ptr(), s.b.as_ptr(), s.temperature.as_ptr());
+    /// What the largest value (`top`) is for: the exponentials or the distances, in `out`.
+    ///
+    /// # Safety
+    /// The lines are whole blocks; `top` has a value for each column.
+    unsafe fn begin(&self, block: Block, lines: Lines<A>, s: &Scratch<A>) {
+        let Lines { x, out, .. } = lines;
+        let top = Stat(s.top.as_ptr());
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self.step {
+                Step::Softmax => block.apply(&EXP_BELOW, out, [Each(x), top]),
+                Step::LogSoftmax => block.apply(&SUB, out, [Each(x), top]),
+                Step::SoftmaxGrad | Step::LogSoftmaxGrad => {}
+            }
+        }
+    }
+
+    /// The result from the statistics; `out` is as they left it.
+    fn finish(&self, block: Block, lines: Lines<A>, s: &mut Scratch<A>) {
+        let Lines { x, dy, out } = lines;
         let stat = s.stat.as_mut_ptr();
-        // SAFETY: `a` is a whole block, and `b` with a gradient; `stat` has a value for each column.
+        // SAFETY: the lines are whole blocks; `stat` has a value for each column.
         unsafe {
             match self.step {
                 Step::Softmax => {
                     Block::Row(s.stat.len()).apply(&RECIPROCAL, stat, [Each(stat)]);
-                    block.apply(&MUL, a, [Each(a), Stat(stat)]);
+                    block.apply(&MUL, out, [Each(out), Stat(stat)]);
                 }
                 Step::LogSoftmax => {
                     Block::Row(s.stat.len()).apply(&LOG, stat, [Each(stat)]);
-                    block.apply(&SUB, a, [Each(a), Stat(stat)]);
+                    block.apply(&SUB, out, [Each(out), Stat(stat)]);
                 }
-                Step::SoftmaxGrad => block.apply(&SOFTMAX_GRAD, a, [Each(a), Each(b), Stat(stat), One(t)]),
-                Step::LogSoftmaxGrad => block.apply(&LOG_SOFTMAX_GRAD, a, [Each(a), Each(b), Stat(stat), One(t)]),
+                Step::SoftmaxGrad => block.apply(&SOFTMAX_GRAD, out, [Each(x), Each(dy), Stat(stat)]),
+                Step::LogSoftmaxGrad => block.apply(&LOG_SOFTMAX_GRAD, out, [Each(x), Each(dy), Stat(stat)]),
+            }
+            if self.dy.is_some() && self.is_cooled() {
+                self.cool(block, out, out, s);
             }
         }
     }
@@ -380,8 +435,8 @@ impl<A: Real> Job<A> {
         pool::run(blocks, threads, |i| {
             let mut s = Scratch::new(self.temperature);
             let (block, start) = piece(i);
-            self.read(block, start, self.along, [0; 3], &mut s);
-            self.statistics(block, &mut s);
+            let lines = self.lines(block, start, [0; 3], &mut s);
+            self.statistics(block, lines, &mut s);
             // SAFETY: one place for each block, inside the vector, which outlives the region.
             unsafe { *to.at(i as isize) = (s.top.first().copied().unwrap_or_default(), s.stat[0]) };
         });
@@ -389,20 +444,13 @@ impl<A: Real> Job<A> {
         pool::run(blocks, threads, |i| {
             let mut s = Scratch::new(self.temperature);
             let (block, start) = piece(i);
-            self.read(block, start, self.along, [0; 3], &mut s);
-            s.top.resize(REPEAT, top);
-            s.stat.resize(REPEAT, total);
-            let a = s.a.as_mut_ptr();
-            match self.step {
-                // SAFETY: `a` is a whole block; `top` is repeated.
-                Step::Softmax => unsafe { block.apply(&EXP_BELOW, a, [Each(a), Stat(s.top.as_ptr())]) },
-                // SAFETY: as above.
-                Step::LogSoftmax => unsafe { block.apply(&SUB, a, [Each(a), Stat(s.top.as_ptr())]) },
-                Step::SoftmaxGrad | Step::LogSoftmaxGrad => {}
-            }
-            self.finish(block, &mut s);
-            // SAFETY: this piece of the row is in the output and belongs to this task.
-            unsafe { self.sink.write(start[2], self.along[2], &s.a) };
+            self.row(block, start, &mut s, |lines, s| {
+                s.top.resize(REPEAT, top);
+                s.stat.resize(REPEAT, total);
+                // SAFETY: the lines are whole blocks, `top` is repeated.
+                unsafe { self.begin(block, lines, s) };
+                self.finish(block, lines, s);
+            });
         });
     }
 

@@ -1,7 +1,7 @@
 //! Random programs against the naive evaluator, run step by step as if each operation stood alone.
 mod map_naive;
 use gluonish_base::{Cause, DType};
-use gluonish_kernels::map::{Builder, Class, Map, Program, Value, apply, run};
+use gluonish_kernels::map::{Builder, Class, FEW, Lane, Map, Program, Value, apply, run};
 use gluonish_kernels::{Cx, Mode, Out, View, map};
 use map_naive::{Arr, Op, Rng, Val, eval};
 
@@ -56,6 +56,7 @@ fn value(made: &[Made], v: usize, x: &[Val], as_type: Option<DType>) -> Val {
 #[test]
 fn random_programs() {
     let mut rng = Rng(5);
+    let mut straight = 0;
     for round in 0..400 {
         let types: &[DType] = match round % 3 {
             0 => &[DType::F32],
@@ -95,6 +96,7 @@ fn random_programs() {
         }
         let program = b.build().unwrap();
         assert_eq!(program.inputs(), inputs);
+        straight += check_straight(&mut rng, &program, &made, &results) as u32;
 
         let shape: Vec<isize> = if round % 20 == 0 {
             vec![100_003]
@@ -126,6 +128,33 @@ fn random_programs() {
             }
         }
     }
+    assert!(straight > 50, "only {straight} programs ran straight");
+}
+
+/// Runs a program over a few values in lines, one operand perhaps a number. False: it is not such a program.
+fn check_straight(rng: &mut Rng, program: &Program, made: &[Made], results: &[(usize, DType)]) -> bool {
+    if !program.is_straight() {
+        return false;
+    }
+    let n = 1 + rng.below(FEW);
+    let ins: Vec<Arr> = program.inputs().iter().map(|&d| Arr::contiguous(&[n as isize], d).fill(rng)).collect();
+    let number = rng.below(2 * ins.len());
+    let lanes: Vec<Lane> = (0..ins.len())
+        .map(|k| if k == number { Lane::Number(0.75.into()) } else { Lane::Line(ins[k].view().ptr) })
+        .collect();
+    let mut outs: Vec<Arr> = results.iter().map(|&(_, d)| Arr::contiguous(&[n as isize], d).fill(rng)).collect();
+    let targets: Vec<*mut u8> = outs.iter_mut().map(|o| o.out(Mode::Write).view.ptr).collect();
+    // SAFETY: all lines have `n` values of the program's types, and the outputs are apart from them.
+    assert!(unsafe { program.straight(&targets, &lanes, n) });
+    for (j, &(v, d)) in results.iter().enumerate().filter(|(j, _)| program.passed_on(*j).is_none()) {
+        for k in 0..n {
+            let x: Vec<Val> =
+                ins.iter().enumerate().map(|(i, a)| if i == number { Val::F(0.75) } else { a.get(k) }).collect();
+            let (got, want) = (outs[j].get(k), value(made, v, &x, None).to(d));
+            assert!(got.same(want), "output {j} {d} [{k}] of {x:?}: {got:?}, not {want:?}");
+        }
+    }
+    true
 }
 
 #[test]

@@ -1,11 +1,13 @@
 //! Elementwise functions of one array: a formula, a gradient, nothing else.
+use crate::binary::binary;
 use crate::cost::Cost;
 use crate::def::{Body, DATA, Flags, Grad, Op, rows, x, y};
 use crate::infer;
 use crate::rows::GREATER;
+use gluonish_kernels::formula::ONE_OVER_SQRT_TWO_PI;
 use gluonish_kernels::map;
 use gluonish_kernels::map::Map;
-use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI, LN_2, LN_10, PI};
+use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, LN_10, PI};
 
 /// A row for `map`, known to Python under `names` as functions and methods.
 const fn unary(names: &'static [&'static str], doc: &'static str, map: Map) -> Op {
@@ -15,8 +17,6 @@ const fn unary(names: &'static [&'static str], doc: &'static str, map: Map) -> O
     op.flags = Flags { in_place: true, ..op.flags };
     op
 }
-
-const ONE_OVER_SQRT_TWO_PI: f64 = 0.398_942_280_401_432_7;
 
 rows! {
     NEGATIVE = unary(&["negative"], "`-x`.", map!(num |i, x| i.neg(x)))
@@ -87,13 +87,18 @@ rows! {
         .grad(&[x(0)], |r| r.grad(0, || r.div(r.dy(), r.square(r.add(r.unary_op(&ABS, r.x(0)), 1.0))))).np(&[]).onnx("Softsign");
     ERF = unary(&["erf"], "The error function.", map!(float |i, x| i.erf(x)))
         .grad(&[x(0)], |r| r.grad(0, || r.mul(r.mul(r.dy(), FRAC_2_SQRT_PI), r.exp(r.neg(r.square(r.x(0))))))).np(&[]).onnx("Erf");
-    GELU = unary(&["gelu"], "`x` times the normal distribution function of `x`.", map!(float |i, x| i.mul(x, i.mul(i.c(0.5), i.erfc(i.mul(x, i.c(-FRAC_1_SQRT_2)))))))
-        .grad(&[x(0)], |r| r.grad(0, || {
-            let x = r.x(0);
-            let cdf = r.add(r.mul(r.unary_op(&ERF, r.mul(x, FRAC_1_SQRT_2)), 0.5), 0.5);
-            let pdf = r.mul(r.exp(r.mul(r.square(x), -0.5)), ONE_OVER_SQRT_TWO_PI);
-            r.mul(r.dy(), r.add(cdf, r.mul(x, pdf)))
-        })).np(&[]).onnx("Gelu");
+    GELU = unary(&["gelu"], "`x` times the normal distribution function of `x`.", map!(float |i, x| i.mul(x, i.normal_cdf(x))))
+        .grad(&[x(0)], |r| r.grad(0, || r.binary_op(&GELU_GRAD, r.x(0), r.dy()))).np(&[]).onnx("Gelu");
+    GELU_GRAD = binary(&["_gelu_grad"], "`dy` times the slope of `gelu` at `x`.", map!(float |i, x, dy| i.mul(dy, i.gelu_slope(x))))
+        .internal().nd(&[]).np(&[])
+        .grad(&[x(0), x(1)], |r| {
+            let (x, dy) = (r.x(0), r.x(1));
+            r.grad(0, || {
+                let density = r.mul(r.exp(r.mul(r.square(x), -0.5)), ONE_OVER_SQRT_TWO_PI);
+                r.mul(r.mul(r.dy(), dy), r.mul(r.sub(2.0, r.square(x)), density))
+            });
+            r.grad(1, || r.binary_op(&GELU_GRAD, x, r.dy()));
+        });
     DEGREES = unary(&["degrees"], "Radians to degrees.", map!(float |i, x| i.mul(x, i.c(180.0 / PI))))
         .grad(&[], |r| r.grad(0, || r.mul(r.dy(), 180.0 / PI))).np(&["degrees", "rad2deg"]);
     RADIANS = unary(&["radians"], "Degrees to radians.", map!(float |i, x| i.mul(x, i.c(PI / 180.0))))

@@ -1,9 +1,12 @@
 //! Recording: which arrays are variables, and a node for every op whose inputs lead to one.
+pub(crate) mod few;
 pub(crate) mod node;
+pub(crate) mod slot;
 
 use crate::array::NDArray;
 use crate::invoke::In;
 use crate::tape::node::{Edge, Inner, Kept, KeptValue, Kind, NodeRef};
+use crate::tape::slot::NodeSlot;
 use gluonish_base::{Cause, Dims, Error, Result, Site};
 use gluonish_engine::TapeMark;
 use gluonish_kernels::Attrs;
@@ -35,8 +38,11 @@ pub fn mark_variable(a: &NDArray, grad: NDArray, req: GradReq) -> Result {
         a.node.set(None, 0);
         return Ok(());
     }
-    let inner = Inner { outs: SmallVec::from_slice(&[meta(a)]), grad: Some((grad, req)), ..Inner::default() };
-    a.node.set(Some(NodeRef::new(Kind::Leaf, Site::here(), inner)), 0);
+    let node = NodeRef::new(Kind::Leaf, Site::here(), |inner| {
+        inner.outs.push(meta(a));
+        inner.grad = Some((grad, req));
+    });
+    a.node.set(Some(node), 0);
     Ok(())
 }
 
@@ -64,7 +70,7 @@ pub fn is_leaf(a: &NDArray) -> bool {
 pub(crate) fn looks_at_variable(a: &NDArray) -> bool {
     let mut next = a.node.get().map(|(n, _)| n);
     while let Some(node) = next {
-        next = match &node.kind {
+        next = match &node.head.kind {
             Kind::Leaf => return true,
             Kind::Op(op) if op.is_view() => node.lock().edges.first().and_then(|e| e.from.clone()),
             _ => None,
@@ -92,6 +98,7 @@ pub fn add_hook(a: &NDArray, hook: Hook) -> Result<u64> {
     };
     let id = NEXT.fetch_add(1, Relaxed);
     node.lock().hooks.push((output, id, hook));
+    node.hooked.store(true, Release);
     Ok(id)
 }
 
@@ -118,18 +125,21 @@ pub(crate) fn leads_to_variable(ins: &[In<'_>]) -> bool {
     ins.iter().any(|i| i.array().is_some_and(|a| a.is_tracked()))
 }
 
-fn edges(ins: &[In<'_>], first: &Meta) -> SmallVec<[Edge; 2]> {
-    let mut all = SmallVec::new();
-    for i in ins {
-        all.push(edge(i, first));
+/// Fills in what every recorded function has: its outputs, and where its inputs came from.
+#[inline(always)]
+fn connect(inner: &mut Inner, ins: &[In<'_>], outs: &[NDArray]) {
+    for o in outs {
+        inner.outs.push(meta(o));
     }
-    all
+    for i in ins {
+        inner.edges.push(edge(i, &outs[0]));
+    }
 }
 
-#[inline]
-fn edge(i: &In<'_>, first: &Meta) -> Edge {
+#[inline(always)]
+fn edge(i: &In<'_>, first: &NDArray) -> Edge {
     let Some(a) = i.array() else { return Edge { from: None, output: 0, meta: None } };
-    let same = *a.shape() == first.shape && a.dtype() == first.dtype;
+    let same = a.shape() == first.shape() && a.dtype() == first.dtype();
     let meta = (!same).then(|| Box::new(meta(a)));
     match a.node.get().filter(|_| a.dtype().is_float()) {
         Some((n, output)) => Edge { from: Some(n), output, meta },
@@ -137,41 +147,59 @@ fn edge(i: &In<'_>, first: &Meta) -> Edge {
     }
 }
 
-/// Makes the node of an op that ran and attaches it to its outputs.
+/// Makes the node of an op that ran, for its new outputs.
 pub(crate) fn record(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, outs: &[NDArray]) {
+    if let Some(node) = node_of(op, ins, attrs, outs) {
+        attach(node, outs);
+    }
+}
+
+/// Makes the node of an op that wrote over `dst`.
+pub(crate) fn record_over(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, dst: &NDArray) {
+    if let Some(node) = node_of(op, ins, attrs, std::slice::from_ref(dst)) {
+        dst.node.set(Some(node), 0);
+    }
+}
+
+#[inline(always)]
+fn node_of(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, outs: &[NDArray]) -> Option<NodeRef> {
     if matches!(op.grad, Grad::Zero) || !outs.iter().any(|o| o.dtype().is_float()) {
-        return;
+        return None;
     }
     let site = Site::here();
-    let mut metas: SmallVec<[Meta; 1]> = SmallVec::new();
-    for o in outs {
-        metas.push(meta(o));
-    }
-    let mut inner = Inner { edges: edges(ins, &metas[0]), outs: metas, ..Inner::default() };
-    if !attrs.is_empty() {
-        inner.attrs = Some(Box::new(attrs.clone()));
-    }
+    Some(NodeRef::new(Kind::Op(op), site, |inner| {
+        connect(inner, ins, outs);
+        if !attrs.is_empty() {
+            inner.attrs = Some(Box::new(attrs.clone()));
+        }
+        save(inner, op, ins, outs, site);
+    }))
+}
+
+/// Keeps what the gradient rule of `op` reads.
+#[inline(always)]
+fn save(inner: &mut Inner, op: &'static Op, ins: &[In<'_>], outs: &[NDArray], site: Site) {
     for save in op.saves {
         if save.when.is_some_and(|i| inner.edges.get(i as usize).is_none_or(|e| e.from.is_none())) {
             continue;
         }
         match save.what {
             Saved::X(i) => match &ins[i as usize] {
-                In::Array(a) => inner.kept.push(Kept::array(save.what, keep(a), site)),
+                In::Array(a) => inner.keep(save.what, keep(a), site),
                 In::Scalar(s) => inner.kept.push(Kept { what: save.what, value: KeptValue::Scalar(*s) }),
                 In::Absent => {}
             },
             Saved::Y(i) => {
                 if let Some(a) = outs.get(i as usize) {
-                    inner.kept.push(Kept::array(save.what, a.detached(), site));
+                    inner.keep(save.what, a.detached(), site);
                 }
             }
         }
     }
-    attach(NodeRef::new(Kind::Op(op), site, inner), outs);
 }
 
 /// An input as the tape keeps it: memory that another library may change is copied.
+#[inline(always)]
 fn keep(a: &NDArray) -> NDArray {
     if a.storage().shared()
         && let Ok(copy) = crate::invoke::contiguous_copy(a)
@@ -182,12 +210,11 @@ fn keep(a: &NDArray) -> NDArray {
     a.clone()
 }
 
+/// Puts new outputs into the graph.
+#[inline(always)]
 fn attach(node: NodeRef, outs: &[NDArray]) {
-    for (i, o) in outs.iter().enumerate() {
-        if o.dtype().is_float() {
-            o.node.set(Some(node.clone()), i as u32);
-        }
-    }
+    let floats = outs.iter().enumerate().filter(|(_, o)| o.dtype().is_float());
+    NodeSlot::fill(node, floats.map(|(i, o)| (i as u32, &o.node)));
 }
 
 /// Records a function whose gradient is written outside the table.
@@ -196,9 +223,7 @@ pub fn record_custom(custom: Arc<dyn Custom>, ins: &[NDArray], outs: &[NDArray])
     if outs.is_empty() || !leads_to_variable(&ins) {
         return;
     }
-    let metas: SmallVec<[Meta; 1]> = outs.iter().map(meta).collect();
-    let inner = Inner { edges: edges(&ins, &metas[0]), outs: metas, ..Inner::default() };
-    attach(NodeRef::new(Kind::Custom(custom), Site::here(), inner), outs);
+    attach(NodeRef::new(Kind::Custom(custom), Site::here(), |inner| connect(inner, &ins, outs)), outs);
 }
 
 /// Bytes that the nodes behind `a` keep for their gradients, each storage counted once.

@@ -1,6 +1,7 @@
 //! Nodes of the graph of gradients: one per recorded op, with edges to where its inputs came from and the values that its
-//! gradient rule reads. Counted, freed in a loop (never by recursion), and reached from arrays through a `NodeSlot`.
+//! gradient rule reads. Counted, and freed in a loop (never by recursion) to a free list of the thread.
 use crate::array::NDArray;
+use gluonish_base::tls::{FreeList, NODES, reap, tls};
 use gluonish_base::{Error, Result, Scalar, Site};
 use gluonish_engine::TapeMark;
 use gluonish_kernels::Attrs;
@@ -8,9 +9,9 @@ use gluonish_ops::def::Saved;
 use gluonish_ops::{Meta, Op};
 use smallvec::SmallVec;
 use std::cell::Cell;
-use std::hint::spin_loop;
+use std::mem::ManuallyDrop;
 use std::ptr::{NonNull, null_mut};
-use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::*};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What `backward` does with the gradient of a variable.
@@ -38,15 +39,28 @@ pub(crate) enum Kind {
     Custom(Arc<dyn Custom>),
 }
 
+/// Aligned so that a `NodeSlot` has bits to spare in its pointer.
+#[repr(align(64))]
 pub(crate) struct Node {
-    refs: AtomicU32,
+    pub(super) refs: AtomicU32,
     /// (number of the traversal << 32) | position: written only under the traversal's lock.
     pub(crate) mark: AtomicU64,
+    pub(crate) head: Head,
+    /// There are hooks, or were: most nodes never have any.
+    pub(crate) hooked: AtomicBool,
+    inner: Mutex<Inner>,
+    /// On the list of doomed nodes, or of free ones.
+    next: *mut Node,
+}
+
+/// What was recorded, and where. Does not change while the node lives.
+pub(crate) struct Head {
     pub(crate) kind: Kind,
     pub(crate) site: Site,
-    inner: Mutex<Inner>,
-    next_doomed: *mut Node,
 }
+
+/// Nodes that a thread keeps on its free list.
+const KEPT: u32 = 4096;
 
 #[derive(Default)]
 pub(crate) struct Inner {
@@ -59,6 +73,26 @@ pub(crate) struct Inner {
     pub(crate) hooks: Vec<(u32, u64, Hook)>,
     /// Of a leaf.
     pub(crate) grad: Option<(NDArray, GradReq)>,
+}
+
+impl Inner {
+    /// Keeps an array for the gradient. Not inlined, so that its parts go from registers to their place: put together on
+    /// the stack first, they would be read back in larger pieces than they were written, and that is slow.
+    #[inline(never)]
+    pub(crate) fn keep(&mut self, what: Saved, a: NDArray, site: Site) {
+        let tape = &a.storage().tape;
+        tape.saved.fetch_add(1, Relaxed);
+        tape.saved_site.store(TapeMark::pack(site), Relaxed);
+        let version = a.storage().version();
+        self.kept.push(Kept { what, value: KeptValue::Array(a, version) });
+    }
+
+    /// Drops what was kept for the gradient, and where the inputs came from.
+    pub(crate) fn clear(&mut self) {
+        self.kept.clear();
+        self.attrs = None;
+        self.edges.clear();
+    }
 }
 
 /// Where an input came from.
@@ -80,25 +114,19 @@ pub(crate) enum KeptValue {
     Scalar(Scalar),
 }
 
-impl Kept {
-    pub(crate) fn array(what: Saved, a: NDArray, site: Site) -> Kept {
-        let tape = &a.storage().tape;
-        tape.saved.fetch_add(1, Relaxed);
-        tape.saved_site.store(TapeMark::pack(site), Relaxed);
-        let version = a.storage().version();
-        Kept { what, value: KeptValue::Array(a, version) }
-    }
-}
 impl Drop for Kept {
     fn drop(&mut self) {
-        if let KeptValue::Array(a, _) = &self.value {
+        // A storage that goes away with this value forgets the mark by itself.
+        if let KeptValue::Array(a, _) = &self.value
+            && !a.is_alone()
+        {
             a.storage().tape.saved.fetch_sub(1, Relaxed);
         }
     }
 }
 
 /// A counted pointer to a node.
-pub(crate) struct NodeRef(NonNull<Node>);
+pub(crate) struct NodeRef(pub(super) NonNull<Node>);
 // SAFETY: a node's shared parts are atomics and a mutex; the rest does not change while it is shared.
 unsafe impl Send for NodeRef {}
 // SAFETY: as above.
@@ -128,8 +156,98 @@ thread_local! {
 impl Drop for NodeRef {
     #[inline]
     fn drop(&mut self) {
-        if self.refs.load(Acquire) == 1 || self.refs.fetch_sub(1, AcqRel) == 1 {
-            free(self.0.as_ptr());
+        // SAFETY: the count is this pointer's own.
+        unsafe { release(self.0, 1) }
+    }
+}
+
+/// Gives back `n` counts.
+///
+/// # Safety
+/// They are the caller's, who does not use the node any more.
+#[inline(always)]
+pub(super) unsafe fn release(p: NonNull<Node>, n: u32) {
+    // SAFETY: the counts keep the node alive.
+    let refs = &unsafe { p.as_ref() }.refs;
+    // Whoever has all counts needs no read-modify-write: nobody else can clone one.
+    if refs.load(Acquire) == n || refs.fetch_sub(n, AcqRel) == n {
+        free(p.as_ptr());
+    }
+}
+
+/// Several counts of one node, given back together.
+pub(crate) struct Bundle(NonNull<Node>, u32);
+
+impl Bundle {
+    #[inline(always)]
+    pub(crate) fn of(node: NodeRef) -> Bundle {
+        Bundle(node.into_raw(), 1)
+    }
+
+    /// Takes over another count.
+    #[inline(always)]
+    pub(crate) fn add(&mut self, node: NodeRef) {
+        if node.0 == self.0 {
+            let _ = node.into_raw();
+            self.1 += 1;
+        }
+    }
+
+    /// Gives back all counts but one.
+    #[inline(always)]
+    pub(crate) fn into_one(self) -> NodeRef {
+        let Bundle(p, n) = *ManuallyDrop::new(self);
+        let node = NodeRef(p);
+        if n == 1 {
+            return node;
+        }
+        if node.refs.load(Acquire) == n {
+            node.refs.store(1, Relaxed); // all of them are ours
+        } else {
+            node.refs.fetch_sub(n - 1, Release); // never the last
+        }
+        node
+    }
+}
+impl std::ops::Deref for Bundle {
+    type Target = Node;
+    #[inline(always)]
+    fn deref(&self) -> &Node {
+        // SAFETY: the counts keep the node alive.
+        unsafe { self.0.as_ref() }
+    }
+}
+impl Drop for Bundle {
+    fn drop(&mut self) {
+        // SAFETY: the counts are the bundle's own.
+        unsafe { release(self.0, self.1) }
+    }
+}
+// SAFETY: as for `NodeRef`.
+unsafe impl Send for Bundle {}
+
+/// The contents of a node that nobody else can change meanwhile.
+pub(crate) enum Access<'a> {
+    /// There is one pointer to the node, and the caller has it.
+    Alone(&'a mut Inner),
+    Locked(MutexGuard<'a, Inner>),
+}
+impl std::ops::Deref for Access<'_> {
+    type Target = Inner;
+    #[inline(always)]
+    fn deref(&self) -> &Inner {
+        match self {
+            Access::Alone(inner) => inner,
+            Access::Locked(guard) => guard,
+        }
+    }
+}
+impl std::ops::DerefMut for Access<'_> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut Inner {
+        match self {
+            Access::Alone(inner) => inner,
+            Access::Locked(guard) => guard,
         }
     }
 }
@@ -138,7 +256,7 @@ impl Drop for NodeRef {
 fn free(p: *mut Node) {
     DOOMED.with(|(head, running)| {
         // SAFETY: the last count is gone, so the node belongs to this thread.
-        unsafe { (*p).next_doomed = head.replace(p) };
+        unsafe { (*p).next = head.replace(p) };
         if running.replace(true) {
             return;
         }
@@ -147,43 +265,125 @@ fn free(p: *mut Node) {
             if p.is_null() {
                 break;
             }
-            // SAFETY: doomed nodes are boxed and belong to this thread.
-            let node = unsafe { Box::from_raw(p) };
-            head.set(node.next_doomed);
-            drop(node);
+            // SAFETY: doomed nodes belong to this thread.
+            let node = unsafe { &mut *p };
+            head.set(node.next);
+            node.empty();
+            recycle(node);
         }
         running.set(false);
     });
 }
 
+/// Puts an empty node on the free list.
+fn recycle(node: &'static mut Node) {
+    let list = &tls().free[NODES];
+    let p = std::ptr::from_mut(node);
+    if list.len.get() >= KEPT {
+        // SAFETY: nodes are boxed, and this one belongs to us alone.
+        return drop(unsafe { Box::from_raw(p) });
+    }
+    if list.head.get().is_null() {
+        reap(NODES, drain);
+    }
+    node.next = list.head.get().cast();
+    list.head.set(p.cast());
+    list.len.set(list.len.get() + 1);
+}
+
+/// The thread ends: its free nodes go back to the allocator.
+fn drain(list: &FreeList) {
+    let mut p = list.head.replace(null_mut()).cast::<Node>();
+    list.len.set(0);
+    while !p.is_null() {
+        // SAFETY: nodes on a free list are boxed and belong to its thread alone.
+        let node = unsafe { Box::from_raw(p) };
+        p = node.next;
+    }
+}
+
+/// A node that is not on any list.
+#[inline(always)]
+fn take() -> &'static mut Node {
+    let list = &tls().free[NODES];
+    let p = list.head.get().cast::<Node>();
+    if p.is_null() {
+        return fresh();
+    }
+    // SAFETY: what is on this thread's free list belongs to this thread alone.
+    let node = unsafe { &mut *p };
+    list.head.set(node.next.cast());
+    list.len.set(list.len.get() - 1);
+    node
+}
+
+#[cold]
+fn fresh() -> &'static mut Node {
+    Box::leak(Box::new(Node {
+        refs: AtomicU32::new(0),
+        mark: AtomicU64::new(0),
+        head: Head { kind: Kind::Leaf, site: Site::default() },
+        hooked: AtomicBool::new(false),
+        inner: Mutex::default(),
+        next: null_mut(),
+    }))
+}
+
 impl NodeRef {
-    pub(crate) fn new(kind: Kind, site: Site, inner: Inner) -> NodeRef {
-        NodeRef(NonNull::from(Box::leak(Box::new(Node {
-            refs: AtomicU32::new(1),
-            mark: AtomicU64::new(0),
-            kind,
-            site,
-            inner: Mutex::new(inner),
-            next_doomed: null_mut(),
-        }))))
+    /// A node whose contents `fill` puts in.
+    #[inline(always)]
+    pub(crate) fn new(kind: Kind, site: Site, fill: impl FnOnce(&mut Inner)) -> NodeRef {
+        let node = take();
+        *node.refs.get_mut() = 1;
+        *node.mark.get_mut() = 0;
+        node.head = Head { kind, site };
+        fill(node.inner.get_mut().unwrap_or_else(PoisonError::into_inner));
+        NodeRef(NonNull::from(node))
     }
-    pub(crate) fn same(&self, other: &NodeRef) -> bool {
-        self.0 == other.0
+    pub(crate) fn same(&self, other: &Node) -> bool {
+        std::ptr::eq(self.0.as_ptr(), other)
     }
-    fn into_raw(self) -> *mut Node {
-        let p = self.0.as_ptr();
-        std::mem::forget(self);
-        p
+    /// The pointer, count included.
+    #[inline(always)]
+    pub(super) fn into_raw(self) -> NonNull<Node> {
+        ManuallyDrop::new(self).0
+    }
+    /// The contents; without a lock where nobody else has the node.
+    #[inline(always)]
+    pub(crate) fn open(&mut self) -> (&Head, Access<'_>) {
+        if self.refs.load(Acquire) != 1 {
+            return (&self.head, Access::Locked(self.lock()));
+        }
+        // SAFETY: this is the only pointer to the node, and it is borrowed for as long as the contents are.
+        let node = unsafe { self.0.as_mut() };
+        (&node.head, Access::Alone(node.inner.get_mut().unwrap_or_else(PoisonError::into_inner)))
     }
 }
 
 impl Node {
+    /// Drops everything that it holds; what is left is as new.
+    fn empty(&mut self) {
+        let inner = self.inner.get_mut().unwrap_or_else(PoisonError::into_inner);
+        inner.clear();
+        if !matches!(self.head.kind, Kind::Op(_)) || *self.hooked.get_mut() {
+            self.head.kind = Kind::Leaf;
+            inner.grad = None;
+            inner.hooks = Vec::new();
+            *self.hooked.get_mut() = false;
+        }
+        inner.outs.clear();
+        inner.consumed = false;
+    }
+
     pub(crate) fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
     pub(crate) fn is_leaf(&self) -> bool {
-        matches!(self.kind, Kind::Leaf)
+        matches!(self.head.kind, Kind::Leaf)
     }
+}
+
+impl Head {
     pub(crate) fn name(&self) -> &'static str {
         match &self.kind {
             Kind::Leaf => "variable",
@@ -195,68 +395,5 @@ impl Node {
     #[cold]
     pub(crate) fn blame(&self, e: Error) -> Error {
         e.in_op(self.name()).at(self.site)
-    }
-}
-
-/// An array's place in the graph: a node and which of its outputs. The lowest bit of the pointer is a lock for the few
-/// instructions in which the pointer and its count must agree.
-pub(crate) struct NodeSlot {
-    ptr: AtomicPtr<Node>,
-    output: AtomicU32,
-}
-
-const LOCK: usize = 1;
-
-impl NodeSlot {
-    pub(crate) const fn empty() -> NodeSlot {
-        NodeSlot { ptr: AtomicPtr::new(null_mut()), output: AtomicU32::new(0) }
-    }
-
-    #[inline(always)]
-    pub(crate) fn is_empty(&self) -> bool {
-        self.ptr.load(Relaxed).addr() & !LOCK == 0
-    }
-
-    fn acquire(&self) -> *mut Node {
-        loop {
-            let p = self.ptr.load(Relaxed);
-            if p.addr() & LOCK == 0
-                && self.ptr.compare_exchange_weak(p, p.map_addr(|a| a | LOCK), Acquire, Relaxed).is_ok()
-            {
-                return p;
-            }
-            spin_loop();
-        }
-    }
-
-    /// The node, counted, and the number of the output.
-    pub(crate) fn get(&self) -> Option<(NodeRef, u32)> {
-        if self.is_empty() {
-            return None;
-        }
-        let p = self.acquire();
-        let found = NonNull::new(p).map(|n| {
-            // SAFETY: the slot holds a count and is locked, so the node lives; the new pointer takes a count of its own.
-            unsafe { n.as_ref() }.refs.fetch_add(1, Relaxed);
-            (NodeRef(n), self.output.load(Relaxed))
-        });
-        self.ptr.store(p, Release);
-        found
-    }
-
-    pub(crate) fn set(&self, node: Option<NodeRef>, output: u32) {
-        let old = self.acquire();
-        self.output.store(output, Relaxed);
-        self.ptr.store(node.map_or(null_mut(), NodeRef::into_raw), Release);
-        drop(NonNull::new(old).map(NodeRef)); // the slot's count, after the lock is gone
-    }
-
-    /// For an array that nobody else can reach.
-    #[inline(always)]
-    pub(crate) fn clear(&mut self) {
-        let p = std::mem::replace(self.ptr.get_mut(), null_mut());
-        if let Some(n) = NonNull::new(p) {
-            drop(NodeRef(n));
-        }
     }
 }

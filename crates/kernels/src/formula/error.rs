@@ -1,6 +1,6 @@
-//! The error function in float32.
-use super::Bits;
+//! The error function and the normal distribution in float32.
 use super::exponential::{exp, poly};
+use super::{Bits, ONE_OVER_SQRT_TWO_PI};
 
 /// `erf(x) / x` as a polynomial of x^2, for |x| < 1: fitted, so the first is near 2 / sqrt(pi) but not it.
 #[allow(clippy::approx_constant)]
@@ -25,4 +25,51 @@ pub(crate) fn erf<I: Bits>(i: I, x: I::V) -> I::V {
     let t = i.below(i.c(4.0), a);
     let far = i.sub(i.c(1.0), exp(i, i.neg(poly(i, t, &FAR))));
     i.select(i.lt(a, i.c(1.0)), near, i.copysign(far, x))
+}
+
+/// `w(a) (a + K)` as a polynomial of `(a - K) / (a + K)`, for the tail `w(a) exp(-a^2 / 2)` of the normal distribution
+/// above `a` >= 0.
+const TAIL: [f32; 10] = [
+    7.552_851_4e-1,
+    -6.078_965_9e-1,
+    3.871_369e-1,
+    -1.865_234_4e-1,
+    6.040_383e-2,
+    -7.525_271e-3,
+    -3.512_552_7e-3,
+    1.569_923_31e-3,
+    1.793_523e-4,
+    -1.319_728_38e-4,
+];
+const K: f64 = 4.0;
+
+/// `|x|` up to where the tail is 0, `exp(-x^2 / 2)` and the tail divided by it.
+#[inline(always)]
+fn tail<I: Bits>(i: I, x: I::V) -> (I::V, I::V, I::V) {
+    let a = i.below(i.c(14.5), i.abs(x));
+    let square = i.mul(a, a);
+    // What the square lost in rounding: exp makes it a relative error.
+    let lost = i.fma(a, a, i.neg(square));
+    let e = exp(i, i.mul(square, i.c(-0.5)));
+    let e = i.fma(i.mul(lost, i.c(-0.5)), e, e);
+    let r = i.div(i.c(1.0), i.add(a, i.c(K)));
+    (a, e, i.mul(poly(i, i.mul(i.sub(a, i.c(K)), r), &TAIL), r))
+}
+
+/// `y` where `x` is negative, else `1 - y`.
+#[inline(always)]
+fn or_rest<I: Bits>(i: I, x: I::V, y: I::V) -> I::V {
+    i.select(i.lt(x, i.c(0.0)), y, i.sub(i.c(1.0), y))
+}
+
+#[inline(always)]
+pub(crate) fn normal_cdf<I: Bits>(i: I, x: I::V) -> I::V {
+    let (_, e, w) = tail(i, x);
+    or_rest(i, x, i.mul(e, w))
+}
+
+#[inline(always)]
+pub(crate) fn gelu_slope<I: Bits>(i: I, x: I::V) -> I::V {
+    let (a, e, w) = tail(i, x);
+    or_rest(i, x, i.mul(e, i.fma(a, i.c(-ONE_OVER_SQRT_TWO_PI), w)))
 }

@@ -28,6 +28,7 @@ pub(crate) use avx512::Avx512;
 pub use each::{Fun, Fun2};
 pub(crate) use pack::Pack;
 pub(crate) use shared::{call, derived, double_functions, each, each2, methods, single_functions};
+use std::f64::consts::FRAC_1_SQRT_2;
 
 /// Operations that every element type has. `V` is a value (a register of lanes, a line of text), `M` a mask.
 /// Integers wrap; comparisons with NaN are false, as in NumPy.
@@ -164,6 +165,9 @@ pub trait Bits: Float {
     fn above(self, a: Self::V, b: Self::V) -> Self::V;
 }
 
+/// The height of the normal distribution at 0.
+pub const ONE_OVER_SQRT_TWO_PI: f64 = 0.398_942_280_401_432_7;
+
 /// Functions applied lane by lane, through the C library or the standard one.
 pub trait Lanes: Num {
     fn each(self, f: Fun, x: Self::V) -> Self::V;
@@ -172,8 +176,8 @@ pub trait Lanes: Num {
     fn patch(self, m: Self::M, y: Self::V, f: Fun, x: Self::V) -> Self::V;
 }
 
-/// Operations of real numbers. float32 has its own polynomials for the common functions (2.5 ulp or better); float64 and
-/// the rare functions go lane by lane through the C library.
+/// Operations of real numbers. float32 has its own polynomials for the common functions (2.5 ulp or better, the
+/// normal distribution 5.2); float64 and the rare functions go lane by lane through the C library.
 pub trait Float: Lanes {
     fn div(self, a: Self::V, b: Self::V) -> Self::V;
     fn sqrt(self, a: Self::V) -> Self::V;
@@ -238,6 +242,18 @@ pub trait Float: Lanes {
     #[inline(always)]
     fn is_finite(self, x: Self::V) -> Self::M {
         self.lt(self.abs(x), self.c(f64::INFINITY))
+    }
+    /// The share of the normal distribution below `x`.
+    #[inline(always)]
+    fn normal_cdf(self, x: Self::V) -> Self::V {
+        self.mul(self.c(0.5), self.erfc(self.mul(x, self.c(-FRAC_1_SQRT_2))))
+    }
+    /// The slope of `x normal_cdf(x)`.
+    #[inline(always)]
+    fn gelu_slope(self, x: Self::V) -> Self::V {
+        let density = self.mul(self.exp(self.mul(self.mul(x, x), self.c(-0.5))), self.c(ONE_OVER_SQRT_TWO_PI));
+        let rise = self.select(self.is_inf(x), self.c(0.0), self.mul(x, density));
+        self.add(self.normal_cdf(x), rise)
     }
     /// `log(1 + exp(x))` without overflow.
     #[inline(always)]

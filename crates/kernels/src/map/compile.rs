@@ -84,7 +84,10 @@ pub(super) fn compile(nodes: Vec<(Node, Held)>, inputs: Vec<DType>, results: Vec
         }
     }
     let slots = slots.count;
-    Ok(Program { nodes, results, inputs, loads, consts, steps, outs, slots, encoded: OnceLock::new() })
+    let encoded = OnceLock::new();
+    let mut program = Program { nodes, results, inputs, loads, consts, steps, outs, slots, line: None, encoded };
+    program.line = program.line_class();
+    Ok(program)
 }
 
 /// Operands of a node.

@@ -12,6 +12,9 @@ pub(crate) struct Operand {
     pub(crate) strides: [isize; MAX_DIMS],
 }
 
+/// Bytes of a cache line.
+const LINE: usize = 64;
+
 pub(crate) type Operands = SmallVec<[Operand; 6]>;
 
 /// Dimensions and operands, and the tiles they are walked in.
@@ -31,6 +34,13 @@ pub(crate) struct Part {
     pub(crate) start: [usize; MAX_DIMS],
     pub(crate) extent: [usize; MAX_DIMS],
     pub(crate) values: usize,
+}
+
+impl Part {
+    /// Values of a row along the last dimension; 0 where there is but one row.
+    pub(crate) fn row(&self, ndim: usize) -> usize {
+        if ndim > 1 { self.extent[ndim - 1] } else { 0 }
+    }
 }
 
 impl Space {
@@ -129,7 +139,7 @@ impl Space {
     }
 
     /// Cuts the space into tiles of at most `limit` values: whole inner dimensions as far as they fit. Where an operand is
-    /// transposed, its memory order and the output's each get a side of the tile, so that neither wastes cache lines.
+    /// transposed, a tile has a cache line of it along its memory order and all else along the output's.
     pub(crate) fn cut(&mut self, limit: usize) {
         self.tile = [1; MAX_DIMS];
         if self.ndim == 0 {
@@ -137,10 +147,10 @@ impl Space {
         }
         let mut room = limit;
         let last = self.ndim - 1;
-        if let Some(d) = self.transposed() {
+        if let Some((d, size)) = self.transposed() {
             self.move_to(d, last - 1);
-            let side = (1usize << (limit.ilog2() / 2)).max(1);
-            self.tile[last] = self.dims[last].min(side);
+            let line = (LINE / size).max(8).min(self.dims[last - 1]);
+            self.tile[last] = self.dims[last].min((room / line).max(1));
             room /= self.tile[last];
             self.tile[last - 1] = self.dims[last - 1].min(room);
             room /= self.tile[last - 1].max(1);
@@ -166,14 +176,16 @@ impl Space {
         }
     }
 
-    /// A dimension other than the last along which some operand lies in memory order while it jumps along the last one.
-    fn transposed(&self) -> Option<usize> {
+    /// A dimension other than the last along which some operand lies in memory order while it jumps along the last one, and
+    /// how wide the elements of that operand are.
+    pub(crate) fn transposed(&self) -> Option<(usize, usize)> {
         let last = self.ndim.checked_sub(1)?;
         self.operands.iter().find_map(|o| {
             if o.strides[last].unsigned_abs() <= 1 || self.dims[last] < 4 {
                 return None;
             }
-            (0..last).find(|&d| o.strides[d].unsigned_abs() == 1 && self.dims[d] >= 4)
+            let d = (0..last).find(|&d| o.strides[d].unsigned_abs() == 1 && self.dims[d] >= 4)?;
+            Some((d, o.dtype.size()))
         })
     }
 
@@ -218,8 +230,13 @@ pub(crate) enum Lie {
     Packed,
     /// One value for the whole tile.
     Single,
+    /// In rows along the last dimension that have no gaps in themselves; the tile has no more than two dimensions.
+    Rows,
     Scattered,
 }
+
+/// Shorter rows are sooner gathered than worked on one by one.
+const MIN_ROW: usize = 16;
 
 impl Operand {
     /// The first element of a tile.
@@ -242,8 +259,16 @@ impl Operand {
             Lie::Single // also a tile of one value
         } else if packed {
             Lie::Packed
+        } else if self.in_rows(ndim, p) {
+            Lie::Rows
         } else {
             Lie::Scattered
         }
+    }
+
+    /// A repeated row does not count: it is gathered once for many tiles.
+    fn in_rows(&self, ndim: usize, p: &Part) -> bool {
+        let n = p.row(ndim);
+        n >= MIN_ROW && self.strides[ndim - 1] == 1 && n * p.extent[ndim - 2] == p.values && self.strides[ndim - 2] != 0
     }
 }

@@ -190,6 +190,8 @@ pub struct Program {
     pub(crate) steps: Vec<Step>,
     pub(crate) outs: Vec<OutSpec>,
     pub(crate) slots: usize,
+    /// The class of all its values, where `straight` can run it.
+    pub(crate) line: Option<Class>,
     /// Machine code of the whole, made when it is first worth it.
     pub(crate) encoded: OnceLock<Option<Encoded>>,
 }

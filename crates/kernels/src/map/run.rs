@@ -1,7 +1,7 @@
 //! The executor: walks the tiles of a space and runs a body on each.
 use super::body::{Body, Load, PASSED_ON, Step, Work};
 use super::encoded::Encoded;
-use super::layout::{Lie, Part, Space};
+use super::layout::{Lie, Operand, Part, Space};
 use super::program::Program;
 use super::sweep::REPEAT;
 use super::{CHUNK, Class, MAX_INPUTS, Map, scratch};
@@ -15,6 +15,8 @@ use smallvec::SmallVec;
 const BUDGET: usize = 24 << 10;
 /// A tile has no more values than this, nor less than a quarter.
 pub(super) const TILE: usize = 1024;
+/// Of a tile with transposed operands only those are in buffers; the longer its rows are, the better the others are read.
+const CROSSED: usize = 4 * TILE;
 
 /// Runs a program over views: inputs are broadcast to the shape that the outputs share. An output may be the same view as
 /// an input.
@@ -56,11 +58,18 @@ pub(super) fn execute(
     }
     let lane = lane_size(&body);
     let buffers = body.loads.len() + body.slots + 1;
-    let limit = (BUDGET / (buffers * lane)).clamp(TILE / 4, TILE) & !63;
+    // Long chains of loops would be called too often for rows.
+    let rows = encoded.is_some() || body.steps.len() <= 2;
+    let limit = if rows && space.transposed().is_some() {
+        CROSSED
+    } else {
+        (BUDGET / (buffers * lane)).clamp(TILE / 4, TILE) & !63
+    };
     space.cut(limit);
     let (tiles, values) = (space.tiles(), space.tile_values());
     let per = (CHUNK / values).max(1);
-    let job = Job { space, body, encoded, ins, outs, stride: (values * lane).next_multiple_of(64) + 64, isa: isa() };
+    let stride = (values * lane).next_multiple_of(64) + 64;
+    let job = Job { space, body, encoded, ins, outs, rows, stride, isa: isa() };
     pool::run(tiles.div_ceil(per), cx.threads, |c| {
         let job = &job;
         scratch::with(job.bytes(), |memory| {
@@ -91,6 +100,8 @@ struct Job<'a> {
     encoded: Option<&'a Encoded>,
     ins: &'a [View<'a>],
     outs: &'a [Out<'a>],
+    /// Operands in rows are worked on row by row, where they are.
+    rows: bool,
     /// Bytes from one tile buffer to the next.
     stride: usize,
     isa: Isa,
@@ -114,6 +125,9 @@ struct Worker<'a> {
     places: SmallVec<[*mut u8; 12]>,
     /// Whether it is an array (1) or a single value (0).
     advance: SmallVec<[u8; 12]>,
+    /// How far it is from row to row, in bytes, where a tile is worked on by rows.
+    leap: SmallVec<[isize; 12]>,
+    by_rows: bool,
     /// For each load, how it lies and what its buffer holds.
     lies: SmallVec<[Lie; 6]>,
     held: SmallVec<[*const u8; 6]>,
@@ -128,6 +142,8 @@ impl<'a> Worker<'a> {
             memory,
             places: SmallVec::from_elem(std::ptr::null_mut(), b.places()),
             advance: SmallVec::from_elem(1, b.places()),
+            leap: SmallVec::from_elem(0, b.places()),
+            by_rows: false,
             lies: SmallVec::from_elem(Lie::Scattered, b.loads.len()),
             held: SmallVec::from_elem(std::ptr::null(), b.loads.len()),
             extent: [0; MAX_DIMS],
@@ -162,15 +178,17 @@ impl<'a> Worker<'a> {
         let p = job.space.part(index);
         let same = self.extent == p.extent;
         self.extent = p.extent;
+        self.by_rows = false;
         // SAFETY: the caller's promise covers this tile; buffers hold a tile of the widest lanes each.
         unsafe {
             for k in 0..job.body.loads.len() {
                 self.load(k, &p, same);
             }
             let direct = self.place_outputs(&p);
-            match job.encoded {
-                Some(code) => code.run(p.values, &self.places),
-                None => job.body.steps.iter().for_each(|s| self.step(s, p.values)),
+            if self.by_rows {
+                self.rows(p.row(job.space.ndim), p.values);
+            } else {
+                self.steps(p.values);
             }
             for (k, out) in job.outs.iter().enumerate() {
                 if direct & (1 << k) == 0 {
@@ -178,6 +196,46 @@ impl<'a> Worker<'a> {
                 }
             }
         }
+    }
+
+    /// # Safety
+    /// As for `tile`; the operands of the steps are in place, for `n` values.
+    #[inline]
+    unsafe fn steps(&mut self, n: usize) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self.job.encoded {
+                Some(code) => code.run(n, &self.places),
+                None => self.job.body.steps.iter().for_each(|s| self.step(s, n)),
+            }
+        }
+    }
+
+    /// The steps for one row of `n` values after the other, so that operands in rows need not be gathered.
+    ///
+    /// # Safety
+    /// As for `steps`, for `values` of the tile in all.
+    unsafe fn rows(&mut self, n: usize, values: usize) {
+        let first = self.places.clone();
+        for _ in 0..values / n {
+            // SAFETY: the caller's promise; each place moves on by its row.
+            unsafe { self.steps(n) };
+            self.places.iter_mut().zip(&self.leap).for_each(|(p, leap)| *p = p.wrapping_offset(*leap));
+        }
+        self.places = first;
+    }
+
+    /// Whether an operand of this lie can be worked on where it is, if nothing is to be converted.
+    fn in_place(&mut self, lie: Lie) -> bool {
+        let rows = lie == Lie::Rows && self.job.rows;
+        self.by_rows |= rows;
+        rows || lie == Lie::Packed
+    }
+
+    /// Bytes from row to row of an operand where it is.
+    fn leap_of(&self, op: &Operand, p: &Part) -> isize {
+        let ndim = self.job.space.ndim;
+        if ndim < 2 || p.values == p.row(ndim) { 0 } else { op.strides[ndim - 2] * op.dtype.size() as isize }
     }
 
     /// Brings load `k` of a tile into reach: where it is, as one value, or converted into its buffer.
@@ -196,6 +254,7 @@ impl<'a> Worker<'a> {
         self.held[k] = at;
         let lie = self.lies[k];
         self.advance[k] = (lie != Lie::Single) as u8;
+        self.leap[k] = 0;
         // SAFETY: `at` and its extent lie within the view; the buffers hold what is written to them.
         unsafe {
             if lie == Lie::Single {
@@ -207,10 +266,12 @@ impl<'a> Worker<'a> {
                 if job.encoded.is_some() {
                     self.spread(k, class, p.values, kept);
                 }
-            } else if lie == Lie::Packed && op.dtype == class.dtype() && last_read != PASSED_ON {
+            } else if op.dtype == class.dtype() && last_read != PASSED_ON && self.in_place(lie) {
                 self.places[k] = at;
+                self.leap[k] = self.leap_of(op, p);
             } else {
                 self.places[k] = self.buffer(k);
+                self.leap[k] = (p.row(job.space.ndim) * class.size()) as isize;
                 if !kept {
                     let strides = packed(job.space.ndim, &p.extent);
                     let dst = Side { ptr: self.places[k], dtype: class.dtype(), strides: &strides };
@@ -243,16 +304,20 @@ impl<'a> Worker<'a> {
             let op = &job.space.operands[k];
             let slot = spec.place as usize - job.body.first_slot() + job.body.loads.len();
             let lie = op.lie(job.space.ndim, p);
-            let plain =
-                (lie == Lie::Packed || p.values == 1) && op.dtype == spec.class.dtype() && out.mode == Mode::Write;
+            let plain = op.dtype == spec.class.dtype() && out.mode == Mode::Write;
             let first = !job.body.outs[..k].iter().any(|o| o.place == spec.place);
             let at = op.at(job.space.ndim, p);
             // Written over an input, it must be the last to read it; encoded chains read everything first.
             let late = job.encoded.is_some()
                 || job.body.loads.iter().zip(&self.places).all(|(l, &from)| from != at || l.last_read <= made);
-            let is_direct = plain && first && late;
+            let is_direct = plain && first && late && (p.values == 1 || self.in_place(lie));
             if first {
-                self.places[spec.place as usize] = if is_direct { at } else { self.buffer(slot) };
+                let (place, leap) = if is_direct {
+                    (at, self.leap_of(op, p))
+                } else {
+                    (self.buffer(slot), (p.row(job.space.ndim) * spec.class.size()) as isize)
+                };
+                (self.places[spec.place as usize], self.leap[spec.place as usize]) = (place, leap);
             }
             direct |= (is_direct as u64) << k;
         }

@@ -1,5 +1,7 @@
-//! A few values: nothing to plan, nothing to convert, one call of the loop. Operands that do not lie in one line are copied
+//! A few values: nothing to plan, nothing to convert, one call of the loop for each step. Operands that do not lie in one line are copied
 //! together on the stack first.
+use super::body::Work;
+use super::program::{Node, Program};
 use super::run::{lane, repeat};
 use super::sweep::REPEAT;
 use super::{Class, MAX_INPUTS, Map};
@@ -127,4 +129,98 @@ unsafe fn truths<T: Copy + Default + PartialEq>(lanes: *const T, out: *mut u8, n
         // SAFETY: the caller's promise. A zero of any class has no bit set.
         unsafe { *out.add(k) = u8::from(*lanes.add(k) != T::default()) };
     }
+}
+
+/// Operands, constants and intermediate values of a program that `straight` runs.
+const PLACES: usize = 12;
+
+impl Program {
+    /// The class of all its values, if `straight` can run it: a few steps over real numbers of one type.
+    pub(super) fn line_class(&self) -> Option<Class> {
+        let class = Class::of(*self.inputs.first()?);
+        let lane = class.dtype();
+        let whole = self.nodes.iter().all(|(node, _)| match node {
+            Node::Load { class: c, .. } | Node::Const { class: c, .. } | Node::Step { class: c, .. } => *c == class,
+            Node::Cast { .. } => false,
+            Node::Weak(_) => true,
+        });
+        let typed = self.inputs.iter().chain(self.results.iter().map(|(_, d)| d)).all(|d| *d == lane);
+        let once = |k: usize| match self.outs[k].made {
+            Some(step) => self.outs[..k].iter().all(|o| o.made != Some(step)),
+            None => self.passed_on(k).is_some(),
+        };
+        let apart = (0..self.outs.len()).all(once);
+        (class.is_float() && whole && typed && apart && self.body().places() <= PLACES).then_some(class)
+    }
+
+    /// Whether `straight` can run it.
+    pub fn is_straight(&self) -> bool {
+        self.line.is_some()
+    }
+
+    /// The input that output `k` is, unchanged.
+    pub fn passed_on(&self, k: usize) -> Option<usize> {
+        self.loads.get(self.outs[k].place as usize).map(|l| l.input as usize)
+    }
+
+    /// Runs the program over at most `FEW` values. Outputs without an address, and those that are only passed on, are left
+    /// out. False: not for this program, or an operand does not lie in a line; nothing has happened.
+    ///
+    /// # Safety
+    /// There are as many operands as inputs, and each line holds `n` values of its input's type; the outputs that have an
+    /// address have room for `n` values that nobody else uses, none of them an operand's.
+    pub unsafe fn straight(&self, outs: &[*mut u8], ins: &[Lane<'_>], n: usize) -> bool {
+        let (Some(class), true) = (self.line, n <= FEW) else { return false };
+        let body = self.body();
+        let mut memory = [const { Buffer::uninit() }; PLACES];
+        let mut places = [std::ptr::null_mut::<u8>(); PLACES];
+        let mut lines = 0u32;
+        for (k, load) in body.loads.iter().enumerate() {
+            places[k] = match ins[load.input as usize] {
+                Lane::Line(p) => {
+                    lines |= 1 << k;
+                    p.cast_mut()
+                }
+                Lane::Number(s) => {
+                    // SAFETY: a number needs no address.
+                    let bytes = unsafe { lane(class, std::ptr::null(), class.dtype(), Some(s)) };
+                    number(&mut memory[k], bytes, class)
+                }
+                Lane::Spread { .. } => return false,
+            };
+        }
+        for (k, (bytes, _)) in (body.loads.len()..).zip(body.consts) {
+            places[k] = number(&mut memory[k], *bytes, class);
+        }
+        for k in body.first_slot()..body.places() {
+            lines |= 1 << k;
+            places[k] = memory[k].as_mut_ptr().cast();
+        }
+        for (spec, &out) in body.outs.iter().zip(outs) {
+            if !out.is_null() && spec.made.is_some() {
+                places[spec.place as usize] = out;
+            }
+        }
+        let isa = isa() as usize;
+        for step in body.steps {
+            let Work::Loop(loops) = &step.work else { return false };
+            let (mut pointers, mut advance) = ([std::ptr::null::<u8>(); MAX_INPUTS], 0);
+            for (k, &a) in step.args[..step.arity as usize].iter().enumerate() {
+                pointers[k] = places[a as usize];
+                advance |= (lines >> a & 1) << k;
+            }
+            // SAFETY: lines and slots hold `n` lanes of the class, the other places a number, repeated.
+            unsafe { loops[isa](places[step.dst as usize], pointers.as_ptr(), advance, n) };
+        }
+        true
+    }
+}
+
+/// Puts a number into a buffer and returns its address.
+#[inline(always)]
+fn number(buffer: &mut Buffer, bytes: [u8; 8], class: Class) -> *mut u8 {
+    let p = buffer.as_mut_ptr().cast();
+    // SAFETY: a buffer has room for the repetition.
+    unsafe { repeat(p, bytes, class.size()) };
+    p
 }

@@ -1,6 +1,6 @@
 //! The two ways to reduce: along rows, one result at a time, or row by row into a block of columns.
 use super::fold::{Acc, Fold, fold_each, fold_rows, fold_tile};
-use super::memory::{Row, Sink, Source};
+use super::memory::{Row, Sink, Source, ask_beyond};
 use super::plan::Plan;
 use crate::view::{Cx, Out, View};
 use crate::walk::{Shared, Walk};
@@ -92,6 +92,7 @@ impl<A: Acc, G: Fn(A) -> A + Sync> Job<A, G> {
         for t in (from..to).step_by(TILE) {
             // SAFETY: the row and its elements come from the view's own dimensions.
             let tile = unsafe { self.source.tile(at, row, t, to.min(t + TILE), buf) };
+            ask_beyond(tile);
             total = F::join(total, fold_tile::<A, F>(tile));
         }
         total

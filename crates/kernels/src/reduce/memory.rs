@@ -78,6 +78,20 @@ impl<A: Acc> Source<A> {
     }
 }
 
+/// Asks for the memory after a tile: what a processor fetches ahead by itself ends with the page.
+#[inline(always)]
+pub(super) fn ask_beyond<A>(tile: &[A]) {
+    #[cfg(target_arch = "x86_64")]
+    for line in 0..16 {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        let p = tile.as_ptr_range().end.cast::<i8>().wrapping_add(64 * line);
+        // SAFETY: only a hint, for which any address will do.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(p) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = tile;
+}
+
 /// What is reduced, as rows: an inner run of elements and where the runs begin.
 pub(crate) struct Row {
     pub(crate) outer: Walk<1>,
@@ -101,6 +115,8 @@ pub(crate) struct Sink<A> {
     ptr: Shared<u8>,
     size: isize,
     mode: Mode,
+    /// The elements have the accumulating type.
+    direct: bool,
     store: Cast,
     /// For outputs that are added to.
     load: Cast,
@@ -124,6 +140,7 @@ impl<A: Acc> Sink<A> {
             ptr: Shared(out.view.ptr.wrapping_offset(base * size)),
             size,
             mode: out.mode,
+            direct: out.view.dtype == A::DTYPE,
             store: cast_fn(A::DTYPE, out.view.dtype),
             load: cast_fn(out.view.dtype, A::DTYPE),
             as_type: std::marker::PhantomData,
@@ -138,6 +155,12 @@ impl<A: Acc> Sink<A> {
     pub(crate) unsafe fn slice<T>(&self, from: usize, n: usize) -> &mut [T] {
         // SAFETY: the caller's promise.
         unsafe { std::slice::from_raw_parts_mut(self.ptr.at(0).cast::<T>().add(from), n) }
+    }
+
+    /// Where elements at distances of `stride` begin, if results can be made there: nothing to convert, nothing to add.
+    #[inline]
+    pub(crate) fn line(&self, offset: isize, stride: isize) -> Option<*mut A> {
+        (self.direct && stride == 1 && self.mode == Mode::Write).then(|| self.ptr.at(offset * self.size).cast())
     }
 
     /// Stores `from` at distances of `stride`.

@@ -54,6 +54,10 @@ unsafe fn not_implemented() -> *mut PyObject {
 unsafe fn apply(op: &'static Op, a: *mut PyObject, b: *mut PyObject) -> *mut PyObject {
     // SAFETY: slots are called with live objects and the thread attached.
     edge(|| unsafe {
+        // Two arrays need nothing that an operand offers.
+        if let (Some(x), Some(y)) = (get(a), get(b)) {
+            return Ok(wrap(invoke_one(op, &[In::Array(x), In::Array(y)]).map_err(to_py)?));
+        }
         let (Some(x), Some(y)) = (Operand::new(a)?, Operand::new(b)?) else { return Ok(not_implemented()) };
         Ok(wrap(invoke_one(op, &[x.as_in(), y.as_in()]).map_err(to_py)?))
     })
