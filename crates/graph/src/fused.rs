@@ -43,7 +43,7 @@ pub(crate) struct Traced {
 /// What a trace depends on, beside the op and the wanted inputs.
 struct Entry {
     attrs: Option<Box<Attrs>>,
-    types: SmallVec<[DType; 6]>,
+    types: Types,
     /// `None`: the rule does not fuse.
     traced: Option<Arc<Traced>>,
 }
@@ -51,16 +51,19 @@ struct Entry {
 type Cache = HashMap<(usize, u64), Vec<Entry>>;
 thread_local!(static CACHE: RefCell<Cache> = RefCell::default());
 
-/// The types of the incoming gradient and of what was kept; numbers have none.
-fn types(inner: &Inner, dy: &NDArray) -> SmallVec<[DType; 6]> {
-    let mut out = SmallVec::new();
-    out.push(dy.dtype());
-    out.push(inner.outs[0].dtype);
+/// The types of the incoming gradient, of the result, and of what was kept.
+type Types = SmallVec<[(Option<Saved>, DType); 6]>;
+
+fn types(inner: &Inner, dy: &NDArray) -> Types {
+    let mut out = Types::new();
+    out.push((None, dy.dtype()));
+    out.push((None, inner.outs[0].dtype));
     for k in &inner.kept {
-        out.push(match &k.value {
+        let dtype = match &k.value {
             KeptValue::Array(a, _) => a.dtype(),
             KeptValue::Scalar(s) => s.dtype(),
-        });
+        };
+        out.push((Some(k.what), dtype));
     }
     out
 }
