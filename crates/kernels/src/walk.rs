@@ -127,7 +127,7 @@ pub fn each<const N: usize>(shape: &[isize], strides: [&[isize]; N], mut f: impl
     if shape.contains(&0) {
         return;
     }
-    let step = strides.map(|s| s[outer.len()]);
+    let step: [isize; N] = std::array::from_fn(|k| strides[k][outer.len()]);
     let mut index = [0; MAX_DIMS];
     let mut row = [0; N];
     loop {
