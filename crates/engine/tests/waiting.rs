@@ -187,6 +187,7 @@ fn ready_tasks_run_by_priority_then_in_order() {
             device: CPU,
             lane: Lane::Compute,
             priority,
+            brief: true,
             site: Default::default(),
         };
         engine().push(p, move |_| {

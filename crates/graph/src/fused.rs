@@ -3,7 +3,7 @@
 use crate::array::NDArray;
 use crate::emit::Grads;
 use crate::invoke::{In, Views, view_of};
-use crate::launch::{Operands, Owned, in_caller, inline_ns, submit, threads_for};
+use crate::launch::{BRIEF_NS, Operands, Owned, in_caller, submit, threads_for, threads_here};
 use crate::tape::NUMBER;
 use crate::tape::node::{Inner, KeptValue};
 use gluonish_base::{Cause, DType, Dims, Error, Result, Site};
@@ -255,12 +255,14 @@ fn launch(op: &'static Op, traced: &Arc<Traced>, inner: &Inner, dy: &NDArray) ->
         .collect();
     let (shape, device, number) = (dy.shape(), dy.device(), inner.outs[0].dtype);
     let cost = (dy.size() * (traced.steps + ins.len())) as u64 / 4;
-    let small = cost <= inline_ns() && !ins.iter().any(|i| i.array().is_some_and(|a| a.storage().shared()));
-    if small && let Some(_held) = Operands::take(&ins) {
+    if let Some(threads) = threads_here(cost)
+        && !ins.iter().any(|i| i.array().is_some_and(|a| a.storage().shared()))
+        && let Some(_held) = Operands::take(&ins)
+    {
         let outs: Result<SmallVec<[NDArray; 2]>> =
             traced.gives.iter().map(|(_, d)| NDArray::empty(device, *d, shape)).collect();
         let outs = outs?;
-        in_caller(op, &ins, &outs, || execute(&traced.program, 1, &ins, &outs, number))?;
+        in_caller(op, &ins, &outs, || execute(&traced.program, threads, &ins, &outs, number))?;
         return Ok(traced.gives.iter().map(|(i, _)| *i).zip(outs).collect());
     }
     let outs: Result<SmallVec<[NDArray; 2]>> =
@@ -269,7 +271,7 @@ fn launch(op: &'static Op, traced: &Arc<Traced>, inner: &Inner, dy: &NDArray) ->
     let owned: SmallVec<[Owned; 4]> = ins.iter().map(Owned::of).collect();
     let (held, shared, threads) = (outs.clone(), traced.clone(), threads_for(cost));
     let writes: SmallVec<[(&Var, Write); 2]> = outs.iter().map(|o| (o.storage(), Write::Overwrite)).collect();
-    submit(op.name, &ins, &writes, device, Lane::Compute, Site::here(), move || {
+    submit(op.name, &ins, &writes, device, Lane::Compute, cost <= BRIEF_NS, Site::here(), move || {
         let ins: SmallVec<[In<'_>; 4]> = owned.iter().map(Owned::borrow).collect();
         execute(&shared.program, threads, &ins, &held, number)
     })?;
