@@ -10,7 +10,7 @@ use crate::task::{Lane, Task};
 use gluonish_base::pool;
 use gluonish_base::tls::tls;
 use std::collections::BinaryHeap;
-use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::*};
+use std::sync::atomic::{AtomicIsize, AtomicPtr, AtomicUsize, Ordering::*};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -32,8 +32,11 @@ pub(crate) struct Queue {
     wake: Condvar,
     /// Tasks in the heap, readable without the lock.
     ready: AtomicUsize,
-    /// Threads that help, or look for a chance to: brief tasks are theirs. Changed under the lock.
-    helpers: AtomicUsize,
+    /// Threads that run a task and do not wait inside it. This and the next may be less than none where a wait is inside a
+    /// wait; both are changed under the lock.
+    busy: AtomicIsize,
+    /// Threads that help, or look for a chance to: brief tasks are theirs.
+    helpers: AtomicIsize,
     /// The lane made before this one.
     older: *const Queue,
 }
@@ -55,8 +58,6 @@ struct Inside {
     napping: bool,
     /// Workers that wait inside a task.
     blocked: usize,
-    /// Threads that run a task and do not wait inside it. Less than none for a moment where a wait is inside a wait.
-    busy: isize,
     stop: bool,
 }
 
@@ -100,7 +101,8 @@ impl Lanes {
             inside: Mutex::default(),
             wake: Condvar::new(),
             ready: AtomicUsize::new(0),
-            helpers: AtomicUsize::new(0),
+            busy: AtomicIsize::new(0),
+            helpers: AtomicIsize::new(0),
             older: self.newest.load(Relaxed),
         }));
         self.newest.store(std::ptr::from_ref(queue).cast_mut(), Release);
@@ -144,7 +146,7 @@ impl Queue {
     fn staff(&'static self, engine: &'static Engine, mut inside: MutexGuard<'_, Inside>) {
         let Some(first) = inside.heap.peek() else { return };
         let can_wait = self.is_helped() || inside.napping && inside.heap.len() <= FEW;
-        if inside.busy > 0 || first.brief && can_wait {
+        if self.is_busy() || first.brief && can_wait {
             return;
         }
         let wake = inside.asleep > 0 && !std::mem::replace(&mut inside.called, true);
@@ -159,6 +161,10 @@ impl Queue {
         }
     }
 
+    fn is_busy(&self) -> bool {
+        self.busy.load(Relaxed) > 0
+    }
+
     fn is_helped(&self) -> bool {
         self.helpers.load(Relaxed) > 0
     }
@@ -167,10 +173,10 @@ impl Queue {
     fn take(&self, inside: &mut Inside, helping: bool) -> Option<Arc<Task>> {
         let brief = inside.heap.peek()?.brief;
         let for_others = if helping { !brief } else { brief && self.is_helped() };
-        if inside.busy > 0 || for_others {
+        if self.is_busy() || for_others {
             return None;
         }
-        inside.busy += 1;
+        self.busy.fetch_add(1, Relaxed);
         self.ready.fetch_sub(1, Relaxed);
         inside.heap.pop()
     }
@@ -220,7 +226,7 @@ impl Queue {
     fn after_task(&self) -> MutexGuard<'_, Inside> {
         let kept = here::take_kept();
         let mut inside = lock(&self.inside);
-        inside.busy -= 1;
+        self.busy.fetch_sub(1, Relaxed);
         if let Some(task) = kept {
             self.put(&mut inside, task);
         }
@@ -274,7 +280,7 @@ impl Queue {
     /// interrupt. For threads that wait and run no task.
     pub(super) fn help(&'static self, engine: &'static Engine, done: &dyn Fn() -> bool) {
         let mut inside = lock(&self.inside);
-        if inside.heap.is_empty() && inside.busy <= 0 {
+        if inside.heap.is_empty() && !self.is_busy() {
             return;
         }
         self.helpers.fetch_add(1, Relaxed);
@@ -290,7 +296,7 @@ impl Queue {
                 break;
             } else {
                 drop(inside);
-                let found = look_for(|| done() || self.ready.load(Relaxed) > 0);
+                let found = look_for(|| done() || !self.is_busy() && self.ready.load(Relaxed) > 0);
                 inside = lock(&self.inside);
                 if !found {
                     break;
@@ -315,7 +321,8 @@ pub(super) struct Blocked {
 pub(super) fn blocked(engine: &'static Engine) -> Option<Blocked> {
     let (queue, worker) = (here::queue()?, tls().worker.get());
     let mut inside = lock(&queue.inside);
-    inside.busy -= 1;
+    queue.busy.fetch_sub(1, Relaxed);
+    queue.helpers.fetch_sub(isize::from(!worker), Relaxed);
     inside.blocked += usize::from(worker);
     queue.staff(engine, inside);
     engine.run_deferred();
@@ -325,7 +332,8 @@ pub(super) fn blocked(engine: &'static Engine) -> Option<Blocked> {
 impl Drop for Blocked {
     fn drop(&mut self) {
         let mut inside = lock(&self.queue.inside);
-        inside.busy += 1;
+        self.queue.busy.fetch_add(1, Relaxed);
+        self.queue.helpers.fetch_add(isize::from(!self.worker), Relaxed);
         inside.blocked -= usize::from(self.worker);
     }
 }
