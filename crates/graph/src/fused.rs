@@ -3,11 +3,11 @@
 use crate::array::NDArray;
 use crate::emit::Grads;
 use crate::invoke::{In, Views, view_of};
-use crate::launch::{BRIEF_NS, Operands, Owned, in_caller, submit, threads_for, threads_here};
+use crate::launch::{Operands, Owned, in_caller, submit, threads_for, threads_here};
 use crate::tape::NUMBER;
 use crate::tape::node::{Inner, KeptValue};
 use gluonish_base::{Cause, DType, Dims, Error, Result, Site};
-use gluonish_engine::{Lane, Var, Write};
+use gluonish_engine::{Var, Write};
 use gluonish_kernels::map::{self, Builder, Program, Value};
 use gluonish_kernels::{Attrs, Cx, Mode, Out, View};
 use gluonish_ops::def::Saved;
@@ -271,7 +271,7 @@ fn launch(op: &'static Op, traced: &Arc<Traced>, inner: &Inner, dy: &NDArray) ->
     let owned: SmallVec<[Owned; 4]> = ins.iter().map(Owned::of).collect();
     let (held, shared, threads) = (outs.clone(), traced.clone(), threads_for(cost));
     let writes: SmallVec<[(&Var, Write); 2]> = outs.iter().map(|o| (o.storage(), Write::Overwrite)).collect();
-    submit(op.name, &ins, &writes, device, Lane::Compute, cost <= BRIEF_NS, Site::here(), move || {
+    submit(op.name, &ins, &writes, device, Some(cost), Site::here(), move || {
         let ins: SmallVec<[In<'_>; 4]> = owned.iter().map(Owned::borrow).collect();
         execute(&shared.program, threads, &ins, &held, number)
     })?;

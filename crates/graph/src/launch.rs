@@ -16,7 +16,7 @@ pub const INLINE_NS: u64 = 25_000;
 /// Work for another thread of the pool, which is as a rule awake while there is work, must be worth calling it.
 const THREAD_NS: u64 = 5_000;
 /// Up to this estimate a thread that waits for an op may run it itself. No interrupt is looked for meanwhile.
-pub(crate) const BRIEF_NS: u64 = 1_000_000;
+const BRIEF_NS: u64 = 1_000_000;
 /// How much faster work gets by more threads is not known before: no more than this is counted on.
 const GAIN: usize = 4;
 
@@ -186,7 +186,7 @@ impl Launch {
             let mut views = out_views(&held, mode);
             guarded(op, &ins, || call_kernel(op, &cx, &ins, &mut views, &attrs))
         };
-        submit(op.name, ins, writes, device, Lane::Compute, cost <= BRIEF_NS, site, work)
+        submit(op.name, ins, writes, device, Some(cost), site, work)
     }
 }
 
@@ -195,14 +195,14 @@ pub(crate) fn guarded(op: &'static Op, ins: &[In<'_>], f: impl FnOnce() -> Resul
     catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|p| Err(Error::from_panic(p))).map_err(|e| explain(e, op, ins))
 }
 
-/// Pushes work; where too much is in flight, or an operand belongs to another library too, it waits.
+/// Pushes work of a known cost, or foreign code, on the lane for callbacks. Where too much is in flight, or an operand
+/// belongs to another library too, it waits.
 pub(crate) fn submit(
     name: &'static str,
     ins: &[In<'_>],
     writes: &[(&Var, Write)],
     device: Device,
-    lane: Lane,
-    brief: bool,
+    cost: Option<u64>,
     site: Site,
     work: impl FnOnce() -> Result + Send + 'static,
 ) -> Result {
@@ -210,6 +210,7 @@ pub(crate) fn submit(
     if engine().would_block(bytes) {
         host::block(|poll| engine().hold_back(bytes, poll))?;
     }
+    let (lane, brief) = cost.map_or((Lane::Callback, false), |ns| (Lane::Compute, ns <= BRIEF_NS));
     let reads: SmallVec<[&Var; 4]> = ins.iter().filter_map(In::array).map(|a| a.storage()).collect();
     engine().push(Push { op: name, reads: &reads, writes, device, lane, priority: 0, brief, site }, move |_| work());
     let shared = |v: &&Var| v.shared();
@@ -231,7 +232,7 @@ pub fn call_back(
     let operands: SmallVec<[In<'_>; 4]> = ins.iter().map(In::Array).collect();
     let writes: SmallVec<[(&Var, Write); 2]> = outs.iter().map(|o| (o.storage(), Write::Overwrite)).collect();
     let device = outs.first().or(ins.first()).map_or_else(|| Device::cpu(0), |a| a.device());
-    submit(name, &operands, &writes, device, Lane::Callback, false, Site::here(), f)
+    submit(name, &operands, &writes, device, None, Site::here(), f)
 }
 
 /// Calls `f` with an output's view while the caller alone holds the array.

@@ -51,7 +51,8 @@ fn infer_trsm(c: &Call<'_>, outs: &mut Metas) -> Result {
 
 fn cubic(c: &Call<'_>, outs: &[Meta]) -> u64 {
     let n = c.ins[0].shape.last().copied().unwrap_or(1).max(1) as u64;
-    (c.ins[0].size.max(outs[0].shape.size()) as u64).saturating_mul(n) / (fma_per_ns(outs[0].dtype) / 4)
+    let steps = (c.ins[0].size.max(outs[0].shape.size()) as u64).saturating_mul(n);
+    steps.div_ceil(fma_per_ns(outs[0].dtype) / 4)
 }
 
 /// With P the lower triangle of `transpose(L) dL`, its diagonal halved: dA is the symmetric part of L^-T P L^-1.
