@@ -1,8 +1,13 @@
-"""Matrix products in float32, each with a fresh result: whole matrices, layers of small networks, a transformer's."""
+"""Matrix products in float32, each with a fresh result: whole matrices, layers of small networks, a transformer's.
+
+Each is timed twice: on as many threads as the run is told, and on one.
+"""
 
 from typing import Any, NamedTuple
 
-from harness import Case, Mean, Names
+from harness import Case, Mean, Measure, Names, best_time, compile_side
+
+SECONDS = 0.2
 
 
 class Shape(NamedTuple):
@@ -58,30 +63,52 @@ def operands() -> list[tuple[Any, Any]]:
 def gluonish() -> Names:
     import gluonish as mx
 
-    return {"dot": mx.nd.dot, "sync": mx.nd.waitall, "ops": [(mx.nd.array(a), mx.nd.array(b)) for a, b in operands()]}
+    ops = [(mx.nd.array(a), mx.nd.array(b)) for a, b in operands()]
+    return {"dot": mx.nd.dot, "sync": mx.nd.waitall, "ops": ops, "set_threads": mx.engine.set_num_threads}
 
 
 def torch() -> Names:
     import torch
 
-    return {"mm": torch.mm, "ops": [(torch.from_numpy(a), torch.from_numpy(b)) for a, b in operands()]}
+    ops = [(torch.from_numpy(a), torch.from_numpy(b)) for a, b in operands()]
+    return {"mm": torch.mm, "ops": ops, "set_threads": torch.set_num_threads}
 
 
 def numpy() -> Names:
     return {"ops": operands()}
 
 
-def case(index: int, shape: Shape) -> Case:
+def statements(index: int, shape: Shape) -> dict[str, str]:
     left, right = (form == "T" for form in shape.form)
     plain = f"ops[{index}][0]{'.T' * left}", f"ops[{index}][1]{'.T' * right}"
-    sides = {
+    return {
         "gluonish": f"dot(*ops[{index}], transpose_a={left}, transpose_b={right})",
         "torch": f"mm({plain[0]}, {plain[1]})",
         "numpy": f"{plain[0]} @ {plain[1]}",
     }
-    return Case(f"{shape.name}_{shape.form}", sides, target=0.93)
+
+
+def on_one_thread(statement: str) -> Measure:
+    """Seconds of a statement on one thread; the cases that run before it are through."""
+
+    def measure(names: Names) -> float:
+        names["set_threads"](1)
+        return best_time(compile_side(statement, names), SECONDS)
+
+    return measure
+
+
+def alone(case: Case) -> Case:
+    """The same case on one thread, for those that can be told so while they run."""
+    sides = {side: on_one_thread(s) for side, s in case.sides.items() if side != "numpy" and isinstance(s, str)}
+    return Case(f"{case.name}_1", sides, target=case.target)
 
 
 SETUP = {"gluonish": gluonish, "torch": torch, "numpy": numpy}
-CASES = [case(i, s) for i, s in enumerate(SHAPES)]
-MEANS = [Mean("products", [c.name for c in CASES], target=1.0)]
+SHARED = [Case(f"{s.name}_{s.form}", statements(i, s), target=0.93) for i, s in enumerate(SHAPES)]
+ALONE = [alone(case) for case in SHARED]
+CASES = SHARED + ALONE
+MEANS = [
+    Mean("products", [c.name for c in SHARED], target=1.15),
+    Mean("products on one thread", [c.name for c in ALONE], target=1.0),
+]

@@ -20,7 +20,16 @@ fn best(name: &str, samples: usize, n: usize, mut f: impl FnMut()) {
 
 fn push(reads: &[&Var], write: &Var) {
     let writes = &[(write, Write::Overwrite)];
-    let p = Push { op: "bench", reads, writes, device: CPU, lane: Lane::Compute, priority: 0, site: Site::default() };
+    let p = Push {
+        op: "bench",
+        reads,
+        writes,
+        device: CPU,
+        lane: Lane::Compute,
+        priority: 0,
+        brief: false,
+        site: Site::default(),
+    };
     engine().push(p, |_| Ok(()));
 }
 

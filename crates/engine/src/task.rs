@@ -44,6 +44,9 @@ pub struct Push<'a> {
     pub lane: Lane,
     /// Among tasks that are ready, higher ones run first; equal ones in the order of pushing.
     pub priority: i32,
+    /// It waits for nothing and takes about a millisecond at most: a thread that waits may run it itself, which spares it
+    /// the way to another thread and back.
+    pub brief: bool,
     pub site: Site,
 }
 
@@ -86,6 +89,7 @@ pub(crate) struct Task {
     pub(crate) device: Device,
     pub(crate) lane: Lane,
     pub(crate) priority: i32,
+    pub(crate) brief: bool,
     pub(crate) seq: u64,
     place: Place,
     pub(crate) bytes: usize,
@@ -143,6 +147,7 @@ impl Task {
             device: p.device,
             lane: p.lane,
             priority: p.priority,
+            brief: p.brief,
             seq,
             place,
             queued: if profiler::enabled() { profiler::now() } else { 0 },

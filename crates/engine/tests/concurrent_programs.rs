@@ -99,8 +99,9 @@ fn queue(vars: &[Var], rng: &mut Rng, reads: &[usize], writes: &[usize], f: impl
     let writes: Vec<(&Var, Write)> = writes.iter().map(|i| (&vars[*i], Write::Update)).collect();
     let lane = [Lane::Compute, Lane::Copy, Lane::Callback][rng.below(3) as usize];
     let (device, priority) = (Device::cpu(rng.below(2) as u16), rng.below(3) as i32);
+    let brief = rng.one_in(2);
     engine().push(
-        Push { op: "op", reads: &reads, writes: &writes, device, lane, priority, site: Site::default() },
+        Push { op: "op", reads: &reads, writes: &writes, device, lane, priority, brief, site: Site::default() },
         move |_| f(),
     );
 }

@@ -135,7 +135,7 @@ fn an_error_names_op_and_site_once() {
         let site = Site { code: 3, block: 4 };
         let writes = &[(&v[0], Write::Overwrite)];
         engine().push(
-            Push { op: "outer", reads: &[], writes, device: CPU, lane: Lane::Compute, priority: 0, site },
+            Push { op: "outer", reads: &[], writes, device: CPU, lane: Lane::Compute, priority: 0, brief: false, site },
             |_| Err(failure("boom").in_op("inner")),
         );
         let e = wait(&v[0]).unwrap_err();

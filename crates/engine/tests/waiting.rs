@@ -187,6 +187,7 @@ fn ready_tasks_run_by_priority_then_in_order() {
             device: CPU,
             lane: Lane::Compute,
             priority,
+            brief: true,
             site: Default::default(),
         };
         engine().push(p, move |_| {
@@ -231,4 +232,49 @@ fn wait_to_write_waits_for_readers_too() {
     door.open();
     engine().wait_to_write(&v, &no_poll).unwrap();
     assert!(done.load(SeqCst) && v.version() == 0);
+}
+
+fn push_brief(write: &Var, work: impl FnOnce() -> gluonish_base::Result + Send + 'static) {
+    let writes = &[(write, Write::Update)];
+    let (lane, site) = (Lane::Compute, Default::default());
+    let p = Push { op: "brief", reads: &[], writes, device: CPU, lane, priority: 0, brief: true, site };
+    engine().push(p, move |_| work());
+}
+
+#[test]
+fn waiters_run_what_is_brief() {
+    let _one = alone();
+    let runs = Arc::new(AtomicUsize::new(0));
+    let shared = Var::new(CPU, 16).unwrap();
+    std::thread::scope(|s| {
+        for _ in 0..3 {
+            s.spawn(|| {
+                for i in 0..2000 {
+                    let (runs, own) = (runs.clone(), Var::new(CPU, 16).unwrap());
+                    let work = move || {
+                        runs.fetch_add(1, SeqCst);
+                        Ok(())
+                    };
+                    push_brief(if i % 2 == 0 { &shared } else { &own }, work);
+                    engine().wait_for_var(if i % 3 == 0 { &shared } else { &own }, &no_poll).unwrap();
+                }
+            });
+        }
+    });
+    engine().wait_all(&no_poll).unwrap();
+    assert_eq!(runs.load(SeqCst), 6000);
+}
+
+#[test]
+fn brief_tasks_that_wait_all_the_same_come_to_an_end() {
+    let _one = alone();
+    for _ in 0..500 {
+        let (outer, inner) = (Var::new(CPU, 16).unwrap(), Var::new(CPU, 16).unwrap());
+        let wanted = inner.clone();
+        push_brief(&outer, move || {
+            push_brief(&wanted, || Ok(()));
+            engine().wait_for_var(&wanted, &no_poll)
+        });
+        engine().wait_for_var(&outer, &no_poll).unwrap();
+    }
 }

@@ -4,12 +4,12 @@ use crate::array::NDArray;
 use crate::deposit::Deposits;
 use crate::emit::Grads;
 use crate::invoke::{In, Views, out_views, view_of};
-use crate::launch::{Operands, Owned, in_caller, inline_ns, submit, threads_for};
+use crate::launch::{Operands, Owned, in_caller, submit, threads_for, threads_here};
 use crate::tape::NUMBER;
 use crate::tape::node::{Inner, KeptValue};
 use crate::write::whole_or_part;
 use gluonish_base::{Cause, DType, Dims, Error, Result, Site};
-use gluonish_engine::{Lane, Var, Write};
+use gluonish_engine::{Var, Write};
 use gluonish_kernels::map::{self, Builder, Program, Value};
 use gluonish_kernels::{Attrs, Cx, Mode, Out, View};
 use gluonish_ops::def::Saved;
@@ -267,11 +267,14 @@ fn launch(op: &'static Op, traced: &Arc<Traced>, inner: &Inner, dy: &NDArray, de
         .collect();
     let (shape, device, number) = (dy.shape(), dy.device(), inner.outs[0].dtype);
     let cost = (dy.size() * (traced.steps + ins.len())) as u64 / 4;
-    let small = cost <= inline_ns() && !ins.iter().any(|i| i.array().is_some_and(|a| a.storage().shared()));
-    if small && let Some(_held) = Operands::take(&ins) {
+    if let Some(threads) = threads_here(cost)
+        && !ins.iter().any(|i| i.array().is_some_and(|a| a.storage().shared()))
+        && let Some(_held) = Operands::take(&ins)
+    {
         let outs: Result<Arrays> = traced.gives.iter().map(|(_, d)| NDArray::empty(device, *d, shape)).collect();
         let outs = outs?;
-        in_caller(op, &ins, &outs, || execute(&traced.program, 1, &ins, &out_views(&outs, Mode::Write), number))?;
+        let run = || execute(&traced.program, threads, &ins, &out_views(&outs, Mode::Write), number);
+        in_caller(op, &ins, &outs, run)?;
         return Ok(traced.gives.iter().map(|(i, _)| *i).zip(outs).collect());
     }
     let (mut outs, mut modes, mut grads) = (Arrays::new(), Modes::new(), Grads::new());
@@ -289,7 +292,7 @@ fn launch(op: &'static Op, traced: &Arc<Traced>, inner: &Inner, dy: &NDArray, de
     let writes: SmallVec<[(&Var, Write); 2]> =
         outs.iter().zip(&modes).map(|(o, m)| (o.storage(), whole_or_part(o, *m))).collect();
     let (held, shared, threads) = (outs.clone(), traced.clone(), threads_for(cost));
-    submit(op.name, &ins, &writes, device, Lane::Compute, Site::here(), move || {
+    submit(op.name, &ins, &writes, device, Some(cost), Site::here(), move || {
         let ins: SmallVec<[In<'_>; 4]> = owned.iter().map(Owned::borrow).collect();
         let outs: OutViews<'_> = held.iter().zip(&modes).map(|(o, &mode)| Out { view: o.view(), mode }).collect();
         execute(&shared.program, threads, &ins, &outs, number)

@@ -3,7 +3,7 @@ use crate::array::NDArray;
 use crate::emit;
 use crate::host;
 use crate::index::{Index, parse_index, select_first};
-use crate::launch::{Launch, Operands, inline_ns, run_inline};
+use crate::launch::{Launch, Operands, run_inline, threads_here};
 use crate::random;
 use crate::tape;
 use gluonish_base::tls::tls;
@@ -253,11 +253,12 @@ fn compute(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, device: Device) -> Re
         metas = measured(op, *measure, ins, attrs)?;
     }
     let cost = op.cost_ns(&call, &metas);
-    let cx = context(op, device);
-    if cost <= inline_ns()
+    let mut cx = context(op, device);
+    if let Some(threads) = threads_here(cost)
         && !ins.iter().any(|i| i.array().is_some_and(|a| a.storage().shared()))
         && let Some(_held) = Operands::take(ins)
     {
+        cx.threads = threads;
         let mut outs = Outs::new();
         for m in &metas {
             outs.push(NDArray::empty(device, m.dtype, &m.shape).map_err(|e| explain(e, op, ins))?);

@@ -11,16 +11,22 @@ use smallvec::SmallVec;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Below this estimate an op runs in the caller: about what handing it over and waiting for it costs.
-pub const INLINE_NS: u64 = 5_000;
-/// Work for another thread must be worth waking it.
-const THREAD_NS: u64 = 20_000;
+/// Up to this time an op runs in the caller: about what handing it over and waiting for it costs.
+pub const INLINE_NS: u64 = 25_000;
+/// Work for another thread of the pool, which is as a rule awake while there is work, must be worth calling it.
+const THREAD_NS: u64 = 5_000;
+/// Up to this estimate a thread that waits for an op may run it itself. No interrupt is looked for meanwhile.
+const BRIEF_NS: u64 = 1_000_000;
+/// How much faster work gets by more threads is not known before: no more than this is counted on.
+const GAIN: usize = 4;
 
 static LIMIT: AtomicU64 = AtomicU64::new(INLINE_NS);
 
+/// Threads for work of this cost if it is small enough to run in the caller, else none.
 #[inline(always)]
-pub(crate) fn inline_ns() -> u64 {
-    LIMIT.load(Relaxed)
+pub(crate) fn threads_here(cost: u64) -> Option<usize> {
+    let threads = threads_for(cost);
+    (cost <= LIMIT.load(Relaxed).saturating_mul(threads.min(GAIN) as u64)).then_some(threads)
 }
 
 /// For tests: `Some(0)` queues nearly everything, `Some(u64::MAX)` nothing; `None` is the default. Returns what was set.
@@ -140,6 +146,7 @@ impl Owned {
 }
 
 /// Threads worth using for work of this cost.
+#[inline(always)]
 pub(crate) fn threads_for(cost: u64) -> usize {
     if cost < THREAD_NS { 1 } else { pool::threads() }
 }
@@ -179,7 +186,7 @@ impl Launch {
             let mut views = out_views(&held, mode);
             guarded(op, &ins, || call_kernel(op, &cx, &ins, &mut views, &attrs))
         };
-        submit(op.name, ins, writes, device, Lane::Compute, site, work)
+        submit(op.name, ins, writes, device, Some(cost), site, work)
     }
 }
 
@@ -188,13 +195,14 @@ pub(crate) fn guarded(op: &'static Op, ins: &[In<'_>], f: impl FnOnce() -> Resul
     catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|p| Err(Error::from_panic(p))).map_err(|e| explain(e, op, ins))
 }
 
-/// Pushes work; where too much is in flight, or an operand belongs to another library too, it waits.
+/// Pushes work of a known cost, or foreign code, on the lane for callbacks. Where too much is in flight, or an operand
+/// belongs to another library too, it waits.
 pub(crate) fn submit(
     name: &'static str,
     ins: &[In<'_>],
     writes: &[(&Var, Write)],
     device: Device,
-    lane: Lane,
+    cost: Option<u64>,
     site: Site,
     work: impl FnOnce() -> Result + Send + 'static,
 ) -> Result {
@@ -202,8 +210,9 @@ pub(crate) fn submit(
     if engine().would_block(bytes) {
         host::block(|poll| engine().hold_back(bytes, poll))?;
     }
+    let (lane, brief) = cost.map_or((Lane::Callback, false), |ns| (Lane::Compute, ns <= BRIEF_NS));
     let reads: SmallVec<[&Var; 4]> = ins.iter().filter_map(In::array).map(|a| a.storage()).collect();
-    engine().push(Push { op: name, reads: &reads, writes, device, lane, priority: 0, site }, move |_| work());
+    engine().push(Push { op: name, reads: &reads, writes, device, lane, priority: 0, brief, site }, move |_| work());
     let shared = |v: &&Var| v.shared();
     if reads.iter().any(shared) || writes.iter().any(|(v, _)| v.shared()) {
         for v in reads.into_iter().chain(writes.iter().map(|(v, _)| *v)) {
@@ -223,7 +232,7 @@ pub fn call_back(
     let operands: SmallVec<[In<'_>; 4]> = ins.iter().map(In::Array).collect();
     let writes: SmallVec<[(&Var, Write); 2]> = outs.iter().map(|o| (o.storage(), Write::Overwrite)).collect();
     let device = outs.first().or(ins.first()).map_or_else(|| Device::cpu(0), |a| a.device());
-    submit(name, &operands, &writes, device, Lane::Callback, Site::here(), f)
+    submit(name, &operands, &writes, device, None, Site::here(), f)
 }
 
 /// Calls `f` with an output's view while the caller alone holds the array.

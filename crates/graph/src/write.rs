@@ -1,7 +1,7 @@
 //! Writing into arrays that exist: `out=`, in-place operators, slice assignment, updates of state.
 use crate::array::NDArray;
 use crate::invoke::{In, call_kernel, context, contiguous_copy, explain, invoke};
-use crate::launch::{Launch, Operands, guarded, in_caller, inline_ns, write_inline};
+use crate::launch::{Launch, Operands, guarded, in_caller, threads_here, write_inline};
 use crate::tape;
 use gluonish_base::tls::tls;
 use gluonish_base::{Cause, DType, Dims, Error, Result, Site};
@@ -241,10 +241,14 @@ fn run_over(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, dst: &NDArray, mode:
         ins.iter().map(|i| crate::invoke::view_of(i, std::ptr::null(), dst.dtype())).collect();
     let meta = Meta { shape: *dst.shape(), dtype: dst.dtype() };
     let cost = op.cost_ns(&Call { ins: &views, attrs, training: false }, &[meta]);
-    let cx = context(op, dst.device());
+    let mut cx = context(op, dst.device());
     let v = dst.storage();
     let is_shared = |i: &In<'_>| i.array().is_some_and(|a| a.storage().shared());
-    if cost <= inline_ns() && !v.shared() && !ins.iter().any(is_shared) {
+    if let Some(threads) = threads_here(cost)
+        && !v.shared()
+        && !ins.iter().any(is_shared)
+    {
+        cx.threads = threads;
         // What lies in the storage that is written is covered by holding it as the writer.
         let others: SmallVec<[In<'_>; 3]> =
             ins.iter().copied().filter(|i| i.array().is_some_and(|a| !a.storage().same(v))).collect();

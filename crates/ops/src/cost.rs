@@ -1,7 +1,8 @@
 //! What a call costs, in nanoseconds on one thread: it decides whether the call runs in the caller or is queued, and how
 //! many threads it gets. A factor of two off does no harm.
 use crate::def::{Body, Call, Meta, Op};
-use gluonish_base::Dims;
+use gluonish_base::isa::{Isa, isa};
+use gluonish_base::{DType, Dims};
 use gluonish_kernels::map::{Class, Map};
 
 #[derive(Clone, Copy)]
@@ -19,8 +20,15 @@ pub enum Cost {
 const BYTES_PER_NS: f32 = 16.0;
 /// Elements that are never worth an estimate.
 const TINY: usize = 64;
-/// Multiply-adds that one thread does in a nanosecond.
-pub const FMA_PER_NS: u64 = 32;
+/// Multiply-adds that one thread does in a nanosecond, in a product of matrices of this type.
+pub fn fma_per_ns(dtype: DType) -> u64 {
+    let of_four_bytes = match isa() {
+        Isa::Avx512 => 80,
+        Isa::Avx2 => 40,
+        Isa::Portable => 8,
+    };
+    of_four_bytes * 4 / dtype.size().max(4) as u64
+}
 
 impl Op {
     #[inline]

@@ -1,6 +1,6 @@
 //! Decompositions and triangular systems, over leading batch axes.
 use crate::attr::Attr;
-use crate::cost::{Cost, FMA_PER_NS};
+use crate::cost::{Cost, fma_per_ns};
 use crate::def::{Body, Call, Input, Meta, Metas, Op, input, rows, x, y};
 use crate::infer::require_float;
 use crate::rule::Rule;
@@ -51,7 +51,8 @@ fn infer_trsm(c: &Call<'_>, outs: &mut Metas) -> Result {
 
 fn cubic(c: &Call<'_>, outs: &[Meta]) -> u64 {
     let n = c.ins[0].shape.last().copied().unwrap_or(1).max(1) as u64;
-    (c.ins[0].size.max(outs[0].shape.size()) as u64).saturating_mul(n) / (FMA_PER_NS / 4)
+    let steps = (c.ins[0].size.max(outs[0].shape.size()) as u64).saturating_mul(n);
+    steps.div_ceil(fma_per_ns(outs[0].dtype) / 4)
 }
 
 /// With P the lower triangle of `transpose(L) dL`, its diagonal halved: dA is the symmetric part of L^-T P L^-1.

@@ -1,6 +1,6 @@
 //! Products of matrices.
 use crate::attr::Attr;
-use crate::cost::{Cost, FMA_PER_NS};
+use crate::cost::{Cost, fma_per_ns};
 use crate::def::{Body, Call, LHS_RHS, Meta, Metas, Op, rows, x};
 use crate::infer::promoted;
 use crate::rule::{Rule, V};
@@ -61,7 +61,7 @@ fn cost(c: &Call<'_>, outs: &[Meta]) -> u64 {
     let k = c.ins[0].shape.last().copied().unwrap_or(1).max(1) as u64;
     let n = outs[0].shape.iter().fold(1u64, |n, d| n.saturating_mul((*d).max(0) as u64));
     // Below this size the work around the product counts more than the product.
-    (n.saturating_mul(k) / FMA_PER_NS).max((c.ins[0].size + c.ins[1].size) as u64 / 16)
+    (n.saturating_mul(k) / fma_per_ns(outs[0].dtype)).max((c.ins[0].size + c.ins[1].size) as u64 / 16)
 }
 
 /// A vector seen as a matrix: a unit axis more.

@@ -43,6 +43,6 @@ rows! {
             }
         }))
         .attrs(&[Attr::int("delay_us", 0, "Microseconds to sleep."), Attr::choice("how", &["copy", "error", "panic"], 0, "What happens then.")])
-        .cost(Cost::Of(|c, _| if c.attrs.int(0) > 0 { 1_000_000 } else { 0 })).internal()
+        .cost(Cost::Of(|c, _| match c.attrs.int(0) { 1.. => (c.attrs.int(0) as u64 * 1000).max(1_000_000), _ => 0 })).internal()
         .grad(&[], |r| r.grad(0, || r.dy()));
 }

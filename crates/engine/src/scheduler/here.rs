@@ -14,7 +14,7 @@ struct Here {
     depth: Cell<usize>,
     /// The thread is passing on the outcome of a task.
     completing: Cell<bool>,
-    /// The lane whose worker this thread is.
+    /// The lane whose worker or helper this thread is.
     queue: Cell<Option<&'static Queue>>,
     /// What the completion made ready in that lane: goes on here without a lock or a wake-up.
     next: RefCell<Option<Arc<Task>>>,
@@ -94,8 +94,8 @@ pub(super) fn queue() -> Option<&'static Queue> {
     HERE.with(|h| h.queue.get())
 }
 
-pub(super) fn set_queue(queue: &'static Queue) {
-    HERE.with(|h| h.queue.set(Some(queue)));
+pub(super) fn set_queue(queue: Option<&'static Queue>) {
+    HERE.with(|h| h.queue.set(queue));
 }
 
 /// In the child of a fork this thread is nobody's worker: the lane it came from has no threads there.
@@ -103,7 +103,7 @@ pub(crate) fn after_fork() {
     HERE.with(|h| h.queue.set(None));
 }
 
-/// Keeps a task for this thread if it is a worker of that lane that is about to need one.
+/// Keeps a task for this thread if it works for that lane and is about to need one.
 pub(super) fn keep(queue: &Queue, task: Arc<Task>) -> Option<Arc<Task>> {
     HERE.with(|h| {
         let ours = h.completing.get() && h.queue.get().is_some_and(|q| std::ptr::eq(q, queue));

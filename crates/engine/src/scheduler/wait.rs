@@ -48,13 +48,17 @@ impl Signal {
         }
     }
 
+    fn is_sent(&self) -> bool {
+        self.sent.load(Acquire)
+    }
+
     fn wait(&self, poll: &dyn Fn() -> Result) -> Result {
-        if look_for(|| self.sent.load(Acquire)) {
+        if look_for(|| self.is_sent()) {
             return Ok(());
         }
         loop {
             let mut asleep = lock(&self.asleep);
-            if self.sent.load(Acquire) {
+            if self.is_sent() {
                 return Ok(());
             }
             *asleep = true;
@@ -110,9 +114,11 @@ impl Engine {
             device: Device::cpu(0),
             lane: Lane::Compute,
             priority: i32::MAX,
+            brief: true,
             site: Site::default(),
         };
         self.enlist(&p, Job::Signal(signal.clone()));
+        self.lend_a_hand(Some(var.device()), &|| signal.is_sent());
         let _blocked = lane::blocked(self);
         signal.wait(poll)
     }
@@ -134,6 +140,7 @@ impl Engine {
 
     /// Waits for everything, and leaves the errors alone.
     pub(crate) fn drain(&'static self, poll: &dyn Fn() -> Result) -> Result {
+        self.lend_a_hand(None, &|| self.is_drained());
         let _resting = Resting::new(self);
         let _blocked = lane::blocked(self);
         self.drained.wait_polling(|| self.is_drained(), poll)
@@ -144,6 +151,14 @@ impl Engine {
         let _resting = Resting::new(self);
         let _blocked = lane::blocked(self);
         self.drained.wait_deadline(|| self.is_drained(), deadline)
+    }
+
+    /// Runs brief tasks of a device, or of all, while this thread would wait for them: they need not go to another thread
+    /// and their results need not come back.
+    fn lend_a_hand(&'static self, device: Option<Device>, done: &dyn Fn() -> bool) {
+        if here::depth() == 0 && here::queue().is_none() {
+            self.lanes.to_help(device).for_each(|lane| lane.help(self, done));
+        }
     }
 
     pub(crate) fn is_drained(&self) -> bool {

@@ -55,7 +55,8 @@ pub(crate) fn push_on(
     writes: &[(&Var, Write)],
     work: impl FnOnce(&Running<'_>) -> Result + Send + 'static,
 ) {
-    engine().push(Push { op: "test", reads, writes, device, lane, priority: 0, site: Site::default() }, work);
+    engine()
+        .push(Push { op: "test", reads, writes, device, lane, priority: 0, brief: false, site: Site::default() }, work);
 }
 
 pub(crate) fn push(reads: &[&Var], writes: &[&Var], work: impl FnOnce(&Running<'_>) -> Result + Send + 'static) {
