@@ -265,6 +265,7 @@ impl NDArray {
         }
     }
 
+    #[inline(always)]
     fn few<const N: usize>(map: &Map, ins: [In<'_>; N]) -> Option<Result<NDArray>> {
         let first = ins.iter().find_map(In::array)?;
         let class = match first.dtype {

@@ -62,11 +62,17 @@ pub(crate) fn view_of<'a>(i: &In<'a>, number: *const [u8; 8], dtype: DType) -> V
 #[inline(always)]
 fn metadata<'a>(ins: &[In<'a>]) -> Views<'a> {
     let mut views = Views::new();
+    add_metadata(ins, &mut views);
+    views
+}
+
+/// Into a list that stands already: it is long to move.
+#[inline(always)]
+fn add_metadata<'a>(ins: &[In<'a>], views: &mut Views<'a>) {
     for i in ins {
         let dtype = if let In::Scalar(s) = i { s.dtype() } else { DType::F32 };
         views.push(view_of(i, std::ptr::null(), dtype));
     }
-    views
 }
 
 /// Runs an op on the device of its inputs; a creating one on the device that is current.
@@ -76,9 +82,33 @@ pub fn invoke(op: &'static Op, ins: &[In<'_>], attrs: &Attrs) -> Result<Outs> {
     invoke_on(op, ins, attrs, device)
 }
 
-/// Runs an op that has one output and no attributes.
+/// Runs an op that has one output and no attributes on an array. This and the next ones are functions of their own, so that
+/// in each the compiler knows what the operands are.
+#[inline(never)]
+pub fn invoke_unary(op: &'static Op, x: &NDArray) -> Result<NDArray> {
+    invoke_one(op, &[In::Array(x)])
+}
+
+/// The same on two arrays.
+#[inline(never)]
+pub fn invoke_binary(op: &'static Op, x: &NDArray, y: &NDArray) -> Result<NDArray> {
+    invoke_one(op, &[In::Array(x), In::Array(y)])
+}
+
+/// The same on an array and a number.
+#[inline(never)]
+pub fn invoke_number(op: &'static Op, x: &NDArray, number: f64) -> Result<NDArray> {
+    invoke_one(op, &[In::Array(x), In::Scalar(Scalar::Float(number))])
+}
+
+/// The same on a number and an array.
+#[inline(never)]
+pub fn invoke_reflected(op: &'static Op, number: f64, y: &NDArray) -> Result<NDArray> {
+    invoke_one(op, &[In::Scalar(Scalar::Float(number)), In::Array(y)])
+}
+
 #[inline(always)]
-pub fn invoke_one(op: &'static Op, ins: &[In<'_>]) -> Result<NDArray> {
+fn invoke_one(op: &'static Op, ins: &[In<'_>]) -> Result<NDArray> {
     if !tls().recording.get()
         && let Some(out) = by_formula(op, ins)
     {
@@ -245,7 +275,8 @@ fn compute(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, device: Device) -> Re
     if let Some(out) = by_formula(op, ins) {
         return out.map(|o| SmallVec::from_buf([o]));
     }
-    let mut views = metadata(ins);
+    let mut views = Views::new();
+    add_metadata(ins, &mut views);
     let call = Call { ins: &views, attrs, training: tls().training.get() };
     let mut metas = Metas::new();
     (op.infer)(&call, &mut metas).map_err(|e| explain(e, op, ins))?;

@@ -17,7 +17,10 @@ pub use array::{NDArray, RawArray};
 pub use backward::{Backward, backward, gradients};
 pub use host::{Host, Poll, Waiting, block, install, wait};
 pub use index::{Index, parse_index};
-pub use invoke::{In, Outs, current_device, full, invoke, invoke_on, invoke_one, select, transpose};
+pub use invoke::{
+    In, Outs, current_device, full, invoke, invoke_binary, invoke_number, invoke_on, invoke_reflected, invoke_unary,
+    select, transpose,
+};
 pub use launch::{INLINE_NS, call_back, set_inline};
 pub use random::{seed, ticket};
 pub use tape::{

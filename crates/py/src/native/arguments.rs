@@ -5,22 +5,41 @@ use super::object::get;
 use super::operand::Operand;
 use crate::error::{argument, to_py};
 use gluonish_base::{Dims, Error};
-use gluonish_graph::NDArray;
+use gluonish_graph::{In, NDArray};
 use gluonish_kernels::{AttrVal, Attrs};
 use gluonish_ops::{InputKind, Op};
 use pyo3::ffi::*;
 use pyo3::prelude::*;
 use smallvec::SmallVec;
+use std::ptr::NonNull;
 
-/// What a call was given.
+/// What a call was given. It is filled where it stands: its parts are long to move.
 pub(super) struct Given<'a> {
-    pub(super) ins: SmallVec<[Option<Operand<'a>>; 4]>,
+    /// In the order of the row; what was left out is `Absent`.
+    pub(super) ins: SmallVec<[In<'a>; 4]>,
     pub(super) attrs: Attrs,
     pub(super) out: Option<&'a NDArray>,
     pub(super) out_object: *mut PyObject,
     pub(super) device: Option<u32>,
     /// Attributes given so far, a bit each.
     set: u32,
+    /// Arrays made of what other libraries gave; inputs borrow them.
+    made: Vec<Made>,
+}
+
+/// An array at an address of its own.
+struct Made(NonNull<NDArray>);
+
+impl Made {
+    fn new(a: NDArray) -> Made {
+        Made(NonNull::from(Box::leak(Box::new(a))))
+    }
+}
+impl Drop for Made {
+    fn drop(&mut self) {
+        // SAFETY: made from a box, and dropped once.
+        drop(unsafe { Box::from_raw(self.0.as_ptr()) });
+    }
 }
 
 /// # Safety
@@ -34,14 +53,15 @@ pub(super) unsafe fn text(o: *mut PyObject) -> String {
 
 impl<'a> Given<'a> {
     #[inline(always)]
-    pub(super) fn new(me: &OpObject) -> Given<'a> {
+    pub(super) fn new() -> Given<'a> {
         Given {
             ins: SmallVec::new(),
-            attrs: Attrs::of(me.defaults),
+            attrs: Attrs::new(),
             out: None,
             out_object: std::ptr::null_mut(),
             device: None,
             set: 0,
+            made: Vec::new(),
         }
     }
 
@@ -50,28 +70,52 @@ impl<'a> Given<'a> {
     #[inline(always)]
     pub(super) unsafe fn input(&mut self, op: &'static Op, i: usize, o: *mut PyObject) -> PyResult<()> {
         // SAFETY: by contract.
-        let (operand, left_out) = unsafe { (Operand::new(o)?, o == Py_None()) };
-        if operand.is_none() && !(left_out && op.inputs[i].kind == InputKind::Optional) {
+        match unsafe { get(o) } {
+            Some(a) if self.ins.len() == i => {
+                self.ins.push(In::Array(a));
+                Ok(())
+            }
             // SAFETY: by contract.
-            return Err(unsafe { not_an_array(op, op.inputs[i].name, o) });
+            _ => unsafe { self.other_input(op, i, o) },
         }
-        if self.ins.len() == i {
-            self.ins.push(operand);
-            return Ok(());
-        }
-        self.out_of_order(op, i, operand)
     }
 
-    #[cold]
-    fn out_of_order(&mut self, op: &'static Op, i: usize, operand: Option<Operand<'a>>) -> PyResult<()> {
+    /// An input that is no array of ours, or not the next one.
+    ///
+    /// # Safety
+    /// As `input`.
+    unsafe fn other_input(&mut self, op: &'static Op, i: usize, o: *mut PyObject) -> PyResult<()> {
+        // SAFETY: by contract.
+        let (operand, left_out) = unsafe { (self.operand(o)?, o == Py_None()) };
+        let Some(x) = operand.or((left_out && op.inputs[i].kind == InputKind::Optional).then_some(In::Absent)) else {
+            // SAFETY: by contract.
+            return Err(unsafe { not_an_array(op, op.inputs[i].name, o) });
+        };
         while self.ins.len() <= i {
-            self.ins.push(None);
+            self.ins.push(In::Absent);
         }
-        if self.ins[i].is_some() {
+        if !matches!(self.ins[i], In::Absent) {
             return Err(argument(op.name, format!("the input '{}' is given twice", op.inputs[i].name)));
         }
-        self.ins[i] = operand;
+        self.ins[i] = x;
         Ok(())
+    }
+
+    /// # Safety
+    /// As `input`.
+    unsafe fn operand(&mut self, o: *mut PyObject) -> PyResult<Option<In<'a>>> {
+        // SAFETY: by contract.
+        Ok(match unsafe { Operand::new(o) }? {
+            Some(Operand::In(x)) => Some(x),
+            Some(Operand::Own(a)) => {
+                let made = Made::new(a);
+                // SAFETY: it stays at its address until `self` is dropped, with the inputs that borrow it.
+                let x = In::Array(unsafe { made.0.as_ref() });
+                self.made.push(made);
+                Some(x)
+            }
+            None => None,
+        })
     }
 
     /// All arrays of a variadic op: separate arguments or one list.
@@ -96,8 +140,8 @@ impl<'a> Given<'a> {
 
     unsafe fn one_more(&mut self, op: &'static Op, o: *mut PyObject) -> PyResult<()> {
         // SAFETY: as `input`.
-        match unsafe { Operand::new(o) }? {
-            Some(x) => self.ins.push(Some(x)),
+        match unsafe { self.operand(o) }? {
+            Some(x) => self.ins.push(x),
             // SAFETY: as `input`.
             None => return Err(unsafe { not_an_array(op, op.inputs[0].name, o) }),
         }
@@ -197,7 +241,7 @@ impl<'a> Given<'a> {
     /// Says what is missing.
     #[inline(always)]
     pub(super) fn complete(&mut self, me: &OpObject) -> PyResult<()> {
-        let all = self.ins.len() >= me.needed && self.ins.iter().all(Option::is_some);
+        let all = self.ins.len() >= me.needed && !self.ins.iter().any(|i| matches!(i, In::Absent));
         if all && me.required & !self.set == 0 { Ok(()) } else { self.incomplete(me.op) }
     }
 
@@ -205,8 +249,8 @@ impl<'a> Given<'a> {
     #[cold]
     fn incomplete(&self, op: &'static Op) -> PyResult<()> {
         if !op.is_variadic() {
-            let missing = (0..op.inputs.len())
-                .find(|i| self.ins.get(*i).is_none_or(Option::is_none) && op.inputs[*i].kind != InputKind::Optional);
+            let given = |i: usize| self.ins.get(i).is_some_and(|x| !matches!(x, In::Absent));
+            let missing = (0..op.inputs.len()).find(|i| !given(*i) && op.inputs[*i].kind != InputKind::Optional);
             if let Some(i) = missing {
                 return Err(argument(op.name, format!("the input '{}' is missing", op.inputs[i].name)));
             }

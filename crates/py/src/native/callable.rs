@@ -1,15 +1,15 @@
 //! One native callable per row and face, with vectorcall: it is the function `nd.sum` and, as a method descriptor, the
 //! method `x.sum`.
 use super::arguments::Given;
-use super::object::{edge, wrap};
+use super::object::{edge, get, wrap};
 use crate::error::{argument, to_py};
+use gluonish_base::Result;
 use gluonish_engine::Device;
-use gluonish_graph::{In, Outs, invoke, invoke_into, invoke_on};
+use gluonish_graph::{NDArray, Outs, invoke, invoke_binary, invoke_into, invoke_on, invoke_unary};
 use gluonish_kernels::AttrVal;
-use gluonish_ops::{Attr, Op};
+use gluonish_ops::{Attr, Body, Op};
 use pyo3::ffi::*;
 use pyo3::prelude::*;
-use smallvec::SmallVec;
 use std::ffi::{CString, c_int, c_void};
 use std::mem::offset_of;
 use std::ptr::null_mut;
@@ -56,6 +56,8 @@ pub(crate) struct OpObject {
     /// Inputs, then attributes, in the order of positional arguments; then what only keywords reach.
     params: &'static [Param],
     positional: usize,
+    /// An elementwise row without attributes.
+    formula: bool,
     /// The attribute whose integers a method takes one by one.
     spread: Option<usize>,
     /// Values of attributes that are not given.
@@ -101,7 +103,14 @@ unsafe extern "C" fn call(
     edge(|| unsafe {
         let me = &*me.cast::<OpObject>();
         let n = PyVectorcall_NARGS(nargsf) as usize;
-        let mut given = Given::new(me);
+        if me.formula
+            && names.is_null()
+            && let Some(out) = formula(me.op, std::slice::from_raw_parts(args, n))
+        {
+            return Ok(wrap(out.map_err(to_py)?));
+        }
+        let mut given = Given::new();
+        given.attrs.0.extend_from_slice(me.defaults);
         positional(me, &mut given, args, n)?;
         if !names.is_null() {
             for k in 0..PyTuple_Size(names) {
@@ -111,6 +120,19 @@ unsafe extern "C" fn call(
         given.complete(me)?;
         run(me.op, &given)
     })
+}
+
+/// An elementwise row of one or two arrays: what an operator would do.
+#[inline(always)]
+unsafe fn formula(op: &'static Op, args: &[*mut PyObject]) -> Option<Result<NDArray>> {
+    // SAFETY: live objects of an attached thread.
+    unsafe {
+        match args {
+            [x] if op.inputs.len() == 1 => Some(invoke_unary(op, get(*x)?)),
+            [x, y] if op.inputs.len() == 2 => Some(invoke_binary(op, get(*x)?, get(*y)?)),
+            _ => None,
+        }
+    }
 }
 
 #[inline(always)]
@@ -165,20 +187,17 @@ unsafe fn variadic(me: &OpObject, given: &mut Given<'_>, args: *const *mut PyObj
 
 #[inline(always)]
 unsafe fn run(op: &'static Op, given: &Given<'_>) -> PyResult<*mut PyObject> {
-    let mut ins: SmallVec<[In<'_>; 4]> = SmallVec::new();
-    for i in &given.ins {
-        ins.push(i.as_ref().map_or(In::Absent, |o| o.as_in()));
-    }
+    let ins = &given.ins;
     if let Some(out) = given.out {
-        invoke_into(op, &ins, &given.attrs, out).map_err(to_py)?;
+        invoke_into(op, ins, &given.attrs, out).map_err(to_py)?;
         // SAFETY: a live object that the caller gave.
         unsafe { Py_INCREF(given.out_object) };
         return Ok(given.out_object);
     }
     let outs = match given.device.map(|i| Device::from_index(i).ok_or(i)) {
-        Some(Ok(device)) => invoke_on(op, &ins, &given.attrs, device),
+        Some(Ok(device)) => invoke_on(op, ins, &given.attrs, device),
         Some(Err(i)) => return Err(argument(op.name, format!("there is no device number {i}"))),
-        None => invoke(op, &ins, &given.attrs),
+        None => invoke(op, ins, &given.attrs),
     };
     // SAFETY: called from a slot, with the thread attached.
     unsafe { outputs(outs.map_err(to_py)?) }
@@ -361,6 +380,7 @@ pub(crate) fn make<'py>(
         std::ptr::write(&mut (*o).name, name);
         std::ptr::write(&mut (*o).params, Box::leak(params.into_boxed_slice()));
         (*o).positional = positional;
+        (*o).formula = matches!(op.body, Body::Map(_)) && op.attrs.is_empty();
         (*o).spread = op.attrs.iter().position(|a| a.spread && face == Face::Method);
         std::ptr::write(&mut (*o).defaults, Box::leak(defaults.collect()));
         (*o).required = required;

@@ -1,8 +1,9 @@
 //! Arithmetic and comparison slots: one generic function per arity, one row of the op table per slot.
+use super::callable::outputs;
 use super::object::{edge, get, wrap};
 use super::operand::Operand;
 use crate::error::to_py;
-use gluonish_graph::{In, invoke_into, invoke_one};
+use gluonish_graph::{In, invoke, invoke_binary, invoke_into, invoke_number, invoke_reflected, invoke_unary};
 use gluonish_kernels::Attrs;
 use gluonish_ops::Op;
 use pyo3::ffi::*;
@@ -54,13 +55,24 @@ unsafe fn not_implemented() -> *mut PyObject {
 unsafe fn apply(op: &'static Op, a: *mut PyObject, b: *mut PyObject) -> *mut PyObject {
     // SAFETY: slots are called with live objects and the thread attached.
     edge(|| unsafe {
-        // Two arrays need nothing that an operand offers.
-        if let (Some(x), Some(y)) = (get(a), get(b)) {
-            return Ok(wrap(invoke_one(op, &[In::Array(x), In::Array(y)]).map_err(to_py)?));
-        }
-        let (Some(x), Some(y)) = (Operand::new(a)?, Operand::new(b)?) else { return Ok(not_implemented()) };
-        Ok(wrap(invoke_one(op, &[x.as_in(), y.as_in()]).map_err(to_py)?))
+        let out = match (get(a), get(b)) {
+            (Some(x), Some(y)) => invoke_binary(op, x, y),
+            (Some(x), None) if PyFloat_Check(b) != 0 => invoke_number(op, x, PyFloat_AsDouble(b)),
+            (None, Some(y)) if PyFloat_Check(a) != 0 => invoke_reflected(op, PyFloat_AsDouble(a), y),
+            _ => return apply_others(op, a, b),
+        };
+        Ok(wrap(out.map_err(to_py)?))
     })
+}
+
+/// An array with an integer, or with what other libraries have.
+unsafe fn apply_others(op: &'static Op, a: *mut PyObject, b: *mut PyObject) -> PyResult<*mut PyObject> {
+    // SAFETY: as in `apply`.
+    unsafe {
+        let (Some(x), Some(y)) = (Operand::new(a)?, Operand::new(b)?) else { return Ok(not_implemented()) };
+        let outs = invoke(op, &[x.as_in(), y.as_in()], &Attrs::new()).map_err(to_py)?;
+        outputs(outs)
+    }
 }
 
 pub(super) unsafe extern "C" fn binary<const K: usize>(a: *mut PyObject, b: *mut PyObject) -> *mut PyObject {
@@ -103,7 +115,7 @@ pub(super) unsafe extern "C" fn unary<const K: usize>(a: *mut PyObject) -> *mut 
     // SAFETY: slots are called with live objects and the thread attached.
     edge(|| unsafe {
         let Some(x) = get(a) else { return Ok(not_implemented()) };
-        Ok(wrap(invoke_one(row(K), &[In::Array(x)]).map_err(to_py)?))
+        Ok(wrap(invoke_unary(row(K), x).map_err(to_py)?))
     })
 }
 
