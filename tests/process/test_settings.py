@@ -1,5 +1,7 @@
 """GLUONISH_* variables: good ones work, bad ones are named at import."""
 
+import os
+
 import pytest
 from process.run import output, run
 
@@ -74,3 +76,24 @@ def test_flush_to_zero():
     text = "print(float(core.to_numpy(array(np.full(100, 1e-40)) * 0.5)[0]) == 0)"
     assert output(text) == ["False"]
     assert output(text, GLUONISH_FTZ="1") == ["True"]
+
+
+def test_the_directory_for_downloads():
+    assert output("import gluonish; print(gluonish.base.data_dir())", GLUONISH_HOME="/some/where") == ["/some/where"]
+    assert output("import gluonish; print(gluonish.base.data_dir())", HOME="/home/somebody") == [
+        "/home/somebody/.gluonish"
+    ]
+
+
+def test_settings_are_read_once():
+    text = """
+import os
+os.environ["GLUONISH_HOME"] = "/elsewhere"
+import gluonish; print(gluonish.base.data_dir())
+"""
+    assert output(text, GLUONISH_HOME="/first") == ["/first"]
+
+
+def test_variables_that_are_not_text_do_no_harm():
+    done = run("import gluonish as mx; print(mx.nd.ones(2).sum().asscalar())", OTHER=os.fsdecode(b"\xff\xfe"))
+    assert (done.returncode, done.stdout) == (0, "2.0\n")

@@ -129,3 +129,49 @@ def test_function_of_several():
         y = s * 10 + p
     backward(y)
     assert (numbers(a.grad), numbers(b.grad)) == ([13], [12])
+
+
+def _broken(*_):
+    raise KeyError("lost")
+
+
+def test_an_exception_of_a_hook_is_the_cause():
+    x = mx.nd.ones(3)
+    x.attach_grad()
+    x.register_hook(_broken)
+    with mx.autograd.record():
+        y = x * 2
+    with pytest.raises(mx.MXNetError, match="KeyError") as raised:
+        y.backward()
+    assert isinstance(raised.value.__cause__, KeyError)
+    assert raised.value.__cause__.__traceback__ is not None
+
+
+def test_an_exception_of_a_function_is_the_cause():
+    class Broken(mx.autograd.Function):
+        def forward(self, x):
+            return x
+
+        def backward(self, dy):
+            raise KeyError("lost")
+
+    x = mx.nd.ones(3)
+    x.attach_grad()
+    with mx.autograd.record():
+        y = Broken()(x)
+    with pytest.raises(mx.MXNetError, match="KeyError") as raised:
+        y.backward()
+    assert isinstance(raised.value.__cause__, KeyError)
+
+
+def test_an_interrupt_in_a_hook_stays_one():
+    def interrupted(_):
+        raise KeyboardInterrupt
+
+    x = mx.nd.ones(3)
+    x.attach_grad()
+    x.register_hook(interrupted)
+    with mx.autograd.record():
+        y = x * 2
+    with pytest.raises(KeyboardInterrupt):
+        y.backward()

@@ -1,5 +1,6 @@
 //! One error type for the whole core: what went wrong as data, and where. Its text is made when it is shown.
 use crate::{DType, Dims, Site};
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
@@ -57,7 +58,7 @@ pub enum Cause {
 #[derive(Clone)]
 pub struct Error(Arc<Report>);
 
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Report {
     pub cause: Cause,
     /// The op, or the function of the library, that found it; may be empty.
@@ -67,12 +68,14 @@ pub struct Report {
     pub site: Site,
     /// A second place, as for an array that was saved here and written there.
     pub other: Option<(&'static str, Site)>,
+    /// What a language binding had in hand: the exception that this error tells of.
+    pub origin: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 impl Error {
     #[cold]
     pub fn new(cause: Cause) -> Error {
-        Error(Arc::new(Report { cause, op: "", inputs: Vec::new(), site: Site::default(), other: None }))
+        Error(Arc::new(Report { cause, op: "", inputs: Vec::new(), site: Site::default(), other: None, origin: None }))
     }
 
     fn edit(mut self, f: impl FnOnce(&mut Report)) -> Error {
@@ -102,6 +105,11 @@ impl Error {
         self.edit(|r| r.other = Some((what, site)))
     }
 
+    #[cold]
+    pub fn from_origin(self, origin: Arc<dyn Any + Send + Sync>) -> Error {
+        self.edit(|r| r.origin = Some(origin))
+    }
+
     pub fn report(&self) -> &Report {
         &self.0
     }
@@ -116,7 +124,7 @@ impl Error {
 
     /// From what `catch_unwind` caught.
     #[cold]
-    pub fn from_panic(payload: Box<dyn std::any::Any + Send>) -> Error {
+    pub fn from_panic(payload: Box<dyn Any + Send>) -> Error {
         let text = match payload.downcast::<String>() {
             Ok(s) => *s,
             Err(p) => p.downcast_ref::<&str>().map_or_else(|| "no message".to_string(), |s| s.to_string()),

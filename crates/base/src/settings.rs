@@ -1,4 +1,5 @@
 //! Every `GLUONISH_*` variable: name, default, meaning. Read once; what is not in this table is an error at import.
+use std::ffi::OsString;
 use std::sync::OnceLock;
 
 /// One environment variable.
@@ -44,6 +45,11 @@ pub static TABLE: &[Setting] = &[
         default: "0",
         doc: "1: flush denormal numbers to zero, in the threads of kernels and in the one that imports the package.",
     },
+    Setting {
+        name: "GLUONISH_HOME",
+        default: "~/.gluonish",
+        doc: "The directory for what is downloaded: data sets and weights. `gluonish.base.data_dir()` tells it.",
+    },
 ];
 
 #[derive(Clone, Debug)]
@@ -55,6 +61,8 @@ pub struct Settings {
     pub profile: Option<String>,
     pub ftz: bool,
     pub jit: bool,
+    /// What was read for each row of the table.
+    pub texts: Vec<String>,
     /// What could not be understood; reported once, by the binding.
     pub problems: Vec<String>,
 }
@@ -62,7 +70,11 @@ pub struct Settings {
 /// The settings of this process.
 pub fn settings() -> &'static Settings {
     static SETTINGS: OnceLock<Settings> = OnceLock::new();
-    SETTINGS.get_or_init(|| read(std::env::vars().filter(|(k, _)| k.starts_with("GLUONISH_")).collect()))
+    let ours = |(k, v): (OsString, OsString)| {
+        let name = k.into_string().ok().filter(|k| k.starts_with("GLUONISH_"))?;
+        Some((name, v.to_string_lossy().into_owned()))
+    };
+    SETTINGS.get_or_init(|| read(std::env::vars_os().filter_map(ours).collect()))
 }
 
 fn read(mut vars: Vec<(String, String)>) -> Settings {
@@ -93,7 +105,8 @@ fn read(mut vars: Vec<(String, String)>) -> Settings {
         problems.push(format!("GLUONISH_ENGINE={engine} is not valid: expected threaded or naive"));
     }
     let profile = Some(text("GLUONISH_PROFILE")).filter(|p| !p.is_empty());
-    Settings { naive: engine == "naive", num_threads, inflight_bytes, memory_limit, profile, ftz, jit, problems }
+    let texts = TABLE.iter().map(|s| text(s.name)).collect();
+    Settings { naive: engine == "naive", num_threads, inflight_bytes, memory_limit, profile, ftz, jit, texts, problems }
 }
 
 /// `4G`, `512M`, `64K`, `1000`.

@@ -131,7 +131,7 @@ impl Custom for Function {
 
 impl Function {
     fn raised(&self, py: Python<'_>, e: PyErr) -> Error {
-        from_py(py, &e).in_op(self.name)
+        from_py(py, e).in_op(self.name)
     }
 }
 
@@ -171,7 +171,7 @@ fn add_hook(x: Arg<'_>, hook: Py<PyAny>) -> PyResult<u64> {
                     None => Err(argument("gradient hook", "a hook returns an array or None".into())),
                 }
             };
-            run().map_err(|e| from_py(py, &e).in_op("gradient hook"))
+            run().map_err(|e| from_py(py, e).in_op("gradient hook"))
         })
     };
     graph::add_hook(&x, Arc::new(call)).map_err(to_py)
@@ -212,7 +212,13 @@ fn callback(
                 }
                 function.call1(py, (a, b)).map(|_| ())
             };
-            let result = run().map_err(|e| from_py(py, &e).in_op(name));
+            let result = run().map_err(|e| {
+                // The error stays with the outputs: it must not hold the arrays that the function's frames hold.
+                if let (Some(trace), Ok(module)) = (e.traceback(py), py.import("traceback")) {
+                    let _ = module.call_method1("clear_frames", (trace,));
+                }
+                from_py(py, e).in_op(name)
+            });
             for x in &inside {
                 graph::wait(x)?;
             }

@@ -182,12 +182,13 @@ fn profiler_events(py: Python<'_>, clear: bool) -> PyResult<Vec<Bound<'_, PyDict
 fn settings(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     TABLE
         .iter()
-        .map(|s| {
+        .zip(&values().texts)
+        .map(|(s, text)| {
             let d = PyDict::new(py);
             d.set_item("name", s.name)?;
             d.set_item("default", s.default)?;
             d.set_item("doc", s.doc)?;
-            d.set_item("value", std::env::var(s.name).unwrap_or_else(|_| s.default.into()))?;
+            d.set_item("value", text)?;
             Ok(d)
         })
         .collect()

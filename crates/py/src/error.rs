@@ -1,9 +1,10 @@
 //! The only place where errors of the core become Python exceptions.
 use gluonish_base::{Cause, Error};
-use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
+use pyo3::exceptions::{PyException, PyKeyboardInterrupt, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple, PyType};
+use std::sync::Arc;
 
 /// Name, the built-in exceptions that users of it expect, and its documentation.
 const CLASSES: &[(&str, &[&str], &str)] = &[
@@ -68,18 +69,27 @@ pub(crate) fn to_py(e: Error) -> PyErr {
         if *e.cause() == Cause::Interrupted {
             return PyErr::take(py).unwrap_or_else(|| PyKeyboardInterrupt::new_err(()));
         }
+        let origin = e.report().origin.as_ref().and_then(|o| o.downcast_ref::<PyErr>());
+        if let Some(o) = origin
+            && !o.is_instance_of::<PyException>(py)
+        {
+            return o.clone_ref(py); // an interrupt, or the end of the program
+        }
         let Some(classes) = CLASS.get(py) else { return PyRuntimeError::new_err(e.to_string()) };
         let at = class(e.cause()).and_then(|name| CLASSES.iter().position(|(n, ..)| *n == name));
         let kind = at.map_or(&classes.base, |i| &classes.derived[i]);
-        PyErr::from_type(kind.bind(py).clone(), e.to_string())
+        let raised = PyErr::from_type(kind.bind(py).clone(), e.to_string());
+        raised.set_cause(py, origin.map(|o| o.clone_ref(py)));
+        raised
     })
 }
 
 /// An error of Python code that ran inside an operation, as an error of that operation.
 #[cold]
-pub(crate) fn from_py(py: Python<'_>, e: &PyErr) -> Error {
+pub(crate) fn from_py(py: Python<'_>, e: PyErr) -> Error {
     let kind = e.get_type(py).name().map_or_else(|_| "error".to_string(), |n| n.to_string());
-    Cause::Failed(format!("the Python function raised {kind}: {}", e.value(py))).into()
+    let text = format!("the Python function raised {kind}: {}", e.value(py));
+    Error::new(Cause::Failed(text)).from_origin(Arc::new(e))
 }
 
 /// `ArgumentError` with a text of the binding's own.
