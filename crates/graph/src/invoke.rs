@@ -82,27 +82,27 @@ pub fn invoke(op: &'static Op, ins: &[In<'_>], attrs: &Attrs) -> Result<Outs> {
     invoke_on(op, ins, attrs, device)
 }
 
-/// Runs an op that has one output and no attributes on an array. This and the next ones are functions of their own, so that
-/// in each the compiler knows what the operands are.
-#[inline(never)]
+/// Runs an op that has one output and no attributes on an array. In this and the next ones the compiler knows what the
+/// operands are, and they are part of their few callers.
+#[inline(always)]
 pub fn invoke_unary(op: &'static Op, x: &NDArray) -> Result<NDArray> {
     invoke_one(op, &[In::Array(x)])
 }
 
 /// The same on two arrays.
-#[inline(never)]
+#[inline(always)]
 pub fn invoke_binary(op: &'static Op, x: &NDArray, y: &NDArray) -> Result<NDArray> {
     invoke_one(op, &[In::Array(x), In::Array(y)])
 }
 
 /// The same on an array and a number.
-#[inline(never)]
+#[inline(always)]
 pub fn invoke_number(op: &'static Op, x: &NDArray, number: f64) -> Result<NDArray> {
     invoke_one(op, &[In::Array(x), In::Scalar(Scalar::Float(number))])
 }
 
 /// The same on a number and an array.
-#[inline(never)]
+#[inline(always)]
 pub fn invoke_reflected(op: &'static Op, number: f64, y: &NDArray) -> Result<NDArray> {
     invoke_one(op, &[In::Scalar(Scalar::Float(number)), In::Array(y)])
 }

@@ -51,7 +51,7 @@ unsafe fn not_implemented() -> *mut PyObject {
     }
 }
 
-#[inline(always)]
+#[inline(never)]
 unsafe fn apply(op: &'static Op, a: *mut PyObject, b: *mut PyObject) -> *mut PyObject {
     // SAFETY: slots are called with live objects and the thread attached.
     edge(|| unsafe {
