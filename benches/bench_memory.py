@@ -1,4 +1,4 @@
-"""How many blocks a chain of large queued operations holds at its peak."""
+"""How many blocks a chain of large queued operations holds at its peak, and how many a tape keeps."""
 
 from pathlib import Path
 
@@ -39,6 +39,20 @@ def peak_blocks(names: Names) -> float:
     return (status("VmHWM") - before) / BLOCK
 
 
+def kept_blocks(_: Names) -> float:
+    """What the tape of three operations keeps: the results of tanh, which is all that gelu keeps too, and of softmax."""
+    import gluonish as mx
+
+    x = mx.nd.ones((COUNT // 1000, 1000))
+    x.attach_grad()
+    with mx.autograd.record():
+        y = mx.nd.softmax(mx.nd.gelu(mx.nd.tanh(x)))
+    return mx._core.kept_bytes(y) / BLOCK
+
+
 SETUP = {"gluonish": gluonish, "torch": torch}
 # A twentieth of a block for what the libraries themselves touch meanwhile.
-CASES = [Case("chain_of_40MB", dict.fromkeys(SETUP, peak_blocks), unit="blocks", limit=3.05)]
+CASES = [
+    Case("chain_of_40MB", dict.fromkeys(SETUP, peak_blocks), unit="blocks", limit=3.05),
+    Case("tape_of_tanh_gelu_softmax", {"gluonish": kept_blocks}, unit="blocks", limit=2.0),
+]
