@@ -266,8 +266,9 @@ class Function:
     """An operation with a gradient of your own. Derive from it, and make a new instance for every call.
 
     ``forward`` gets the inputs and returns an array or several; ``backward`` gets a gradient for each output and
-    returns one for each input (None: no gradient). Neither is recorded. ``save_for_backward`` keeps arrays for
-    ``backward``, where they are ``self.saved_tensors``.
+    returns one for each input (None: no gradient). ``save_for_backward`` keeps arrays for ``backward``, where they are
+    ``self.saved_tensors``. Only ``backward`` under ``create_graph`` is recorded, so what it differentiates further must
+    come from inputs, outputs and gradients: anything else that ``forward`` computed counts as a constant.
 
     >>> import gluonish as mx
     >>> class Sigmoid(mx.autograd.Function):
@@ -322,8 +323,7 @@ class Function:
         return (type(outputs)(results) if several else results[0]) if results else outputs
 
     def _gradients(self, output_grads: list[NDArray]) -> list[NDArray | None]:
-        with pause(None):
-            given = self.backward(*output_grads)
+        given = self.backward(*output_grads)  # recorded where `create_graph` asks for it
         gradients = list(given) if isinstance(given, tuple | list) else [given]
         if len(gradients) != self._inputs:
             name, n = type(self).__name__, len(gradients)

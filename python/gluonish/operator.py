@@ -24,7 +24,8 @@ def callback(
     ``output_specs`` gives the shape and type of each output, as in ``[((2, 3), "float32")]``; the outputs are returned
     at once. ``fn(inputs, outputs)`` is called later, on a thread of its own, and must fill the outputs in place
     (``outputs[0][:] = ...``). It may wait for arrays and use other operations. What it raises is raised by the next
-    wait for an output. No gradient flows through it: ``autograd.Function`` is the place for one.
+    wait for an output. No gradient flows through it, so while recording it takes no array that leads to a variable:
+    ``autograd.Function`` is the place for a gradient.
 
     >>> import numpy
     >>> import gluonish as mx

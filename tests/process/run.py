@@ -18,8 +18,9 @@ def environment(**settings: str) -> dict[str, str]:
 
 
 PRELUDE = """
-import os, signal, sys, time
+import os, signal, sys, time, warnings
 import numpy as np
+warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)  # of fork(), from 3.12 on
 from helpers import array, backward, core, numbers, op, record, variable
 def slow(x, seconds):
     return op("_test_fail", x, delay_us=int(seconds * 1e6))

@@ -167,3 +167,17 @@ if __name__ == "__main__":
         [sys.executable, str(script)], env=environment(), capture_output=True, text=True, timeout=TIMEOUT, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_fork_leaves_errors_to_be_raised():
+    assert output("""
+y = op("_test_fail", array([1.0]), how="error", delay_us=50_000)
+pid = os.fork()
+if pid == 0:
+    os._exit(0)
+os.waitpid(pid, 0)
+try:
+    core.wait_all()
+except Exception as e:
+    print("raised", type(e).__name__)
+""") == ["raised MXNetError"]

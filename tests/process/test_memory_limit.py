@@ -79,7 +79,7 @@ except MemoryError:
 """, GLUONISH_MEMORY_LIMIT="64M", GLUONISH_ENGINE="threaded")  # fmt: skip
     assert "out of memory" in lines[0]
     assert "16.0 MiB" in lines[0]
-    assert "_test_fail" in lines[0]
+    assert "test_fail" in lines[0]
     assert "1.0" in lines
 
 

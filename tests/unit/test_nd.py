@@ -430,3 +430,26 @@ def test_memory_stats_and_limit():
         nd.ones(1 << 28).wait_to_read()
     with pytest.raises(errors.ArgumentError, match="set_limit"):
         memory.set_limit("all")
+
+
+def test_several_outputs_into_given_arrays():
+    x = nd.array([3.0, 1.0, 2.0, 4.0])
+    a, b = nd.zeros(2), nd.zeros(2)
+    out = [a, b]
+    assert nd.split(x, num_outputs=2, axis=0, out=out) is out
+    assert (a.tolist(), b.tolist()) == ([3, 1], [2, 4])
+    nd.split(x, num_outputs=2, axis=0, out=(x[2:], x[:2]))  # each half is read before it is written
+    assert x.tolist() == [2, 4, 3, 1]
+    with pytest.raises(mx.errors.ArgumentError, match="2 outputs are made, and 'out' has 1"):
+        nd.split(x, num_outputs=2, axis=0, out=a)
+    with pytest.raises(mx.errors.ShapeError, match=r"\(2,\) does not fit the output of shape \(3,\)"):
+        nd.split(x, num_outputs=2, axis=0, out=[a, nd.zeros(3)])
+    with pytest.raises(mx.errors.ArgumentError, match="'out' must be an array, got int"):
+        nd.exp(x, out=[3])
+
+
+def test_messages_name_the_op_that_was_called():
+    with pytest.raises(mx.errors.ShapeError, match=r"^dot: cannot multiply"):
+        nd.dot(nd.ones((2, 3)), nd.ones((2, 3)))
+    with pytest.raises(mx.errors.ShapeError, match=r"^reshape: "):
+        nd.ones(3).reshape_like(nd.ones(4))

@@ -175,3 +175,62 @@ def test_an_interrupt_in_a_hook_stays_one():
         y = x * 2
     with pytest.raises(KeyboardInterrupt):
         y.backward()
+
+
+class Square(mx.autograd.Function):
+    def forward(self, x):
+        y = x * x
+        self.save_for_backward(x, y)
+        return y
+
+    def backward(self, dy):
+        x, _ = self.saved_tensors
+        return dy * x * 2
+
+
+def test_a_function_is_differentiated_twice():
+    x = mx.nd.array([3.0])
+    x.attach_grad()
+    with mx.autograd.record():
+        z = Square()(x) * x
+        (g,) = mx.autograd.grad(z, x, create_graph=True)
+    g.backward()
+    assert g.asscalar() == 27  # of the cube: 3 x**2 and 6 x
+    assert x.grad.asscalar() == 18
+
+
+def test_a_function_that_keeps_its_output_is_freed_with_its_graph():
+    core.wait_all()
+    before = core.memory_stats()["held"]
+    for _ in range(3):
+        x = mx.nd.ones((1024, 1024))
+        x.attach_grad()
+        with mx.autograd.record():
+            y = Square()(x)
+        y.backward()
+    del x, y
+    core.wait_all()
+    assert core.memory_stats()["held"] == before
+
+
+def test_a_function_says_that_its_graph_was_freed():
+    x = mx.nd.ones(3)
+    x.attach_grad()
+    with mx.autograd.record():
+        y = Square()(x)
+    y.backward()
+    with pytest.raises(mx.errors.GradientError, match="retain_graph"):
+        y.backward()
+
+
+def test_a_callback_takes_no_variable_while_recording():
+    def double(inputs, outputs):
+        outputs[0][:] = inputs[0] * 2
+
+    x = mx.nd.ones(3)
+    x.attach_grad()
+    with mx.autograd.record():
+        with pytest.raises(mx.errors.GradientError, match="double: no gradient flows through a callback"):
+            mx.operator.callback(double, [x], [(x.shape, x.dtype)])
+        (y,) = mx.operator.callback(double, [x.detach()], [(x.shape, x.dtype)])
+    assert numbers(y) == [2, 2, 2]

@@ -89,6 +89,12 @@ impl Error {
         if self.0.op.is_empty() { self.edit(|r| r.op = op) } else { self }
     }
 
+    /// Names the op that the caller knows, instead of one that it is made of.
+    #[cold]
+    pub fn of_op(self, op: &'static str) -> Error {
+        self.edit(|r| r.op = op)
+    }
+
     #[cold]
     pub fn at(self, site: Site) -> Error {
         if self.0.site.is_known() { self } else { self.edit(|r| r.site = site) }
@@ -187,7 +193,9 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let r = &*self.0;
         if !r.op.is_empty() {
-            write!(f, "{}: ", r.op)?;
+            // Rows that have no name of their own in a face are marked: `_full`, `_np_reshape`.
+            let name = r.op.trim_start_matches('_');
+            write!(f, "{}: ", name.strip_prefix("np_").unwrap_or(name))?;
         }
         write!(f, "{}", r.cause)?;
         if !r.inputs.is_empty() {

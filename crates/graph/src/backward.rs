@@ -362,6 +362,10 @@ impl Plan {
         }
         if !how.retain_graph {
             self.consume(&edges, &mut inner);
+            drop(inner);
+            if let Kind::Custom(c) = &node.head.kind {
+                c.forget();
+            }
         }
         Ok(())
     }
@@ -424,7 +428,12 @@ impl Plan {
     }
 
     fn custom_rule(&self, node: &NodeRef, custom: &dyn crate::tape::node::Custom, dys: &Arrived) -> Result<Grads> {
-        let outs: Vec<Meta> = node.lock().outs.to_vec();
+        let inner = node.lock();
+        if inner.consumed {
+            return Err(consumed_error(&node.head));
+        }
+        let outs: Vec<Meta> = inner.outs.to_vec();
+        drop(inner);
         let device = dys.iter().flatten().next().map(|a| a.device()).unwrap_or_default();
         let mut all = Vec::new();
         for (i, m) in outs.iter().enumerate() {

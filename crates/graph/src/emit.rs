@@ -309,7 +309,7 @@ pub(crate) fn compose(op: &'static Op, f: fn(&Rule<'_>, &[V]) -> V, ins: &[In<'_
     }
     let v = f(&Rule(&c), &vs);
     match (c.error.into_inner(), c.values.get(v)) {
-        (Some(e), _) => Err(e.in_op(op.name)),
+        (Some(e), _) => Err(e.of_op(op.name)),
         (None, Some(a)) => Ok(SmallVec::from_iter([a])),
         (None, None) => Err(Error::new(Cause::Argument("at least one array is needed".into())).in_op(op.name)),
     }

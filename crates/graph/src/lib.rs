@@ -27,4 +27,4 @@ pub use tape::{
     Custom, GradReq, Hook, add_hook, attach_grad, detach, drop_graph, grad_of, is_leaf, kept_bytes, mark_variable,
     record_custom, remove_hook,
 };
-pub use write::{assign, copy_into, invoke_into};
+pub use write::{assign, copy_into, invoke_into, invoke_into_all};

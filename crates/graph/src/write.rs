@@ -22,7 +22,7 @@ pub fn invoke_into(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, dst: &NDArray
     if matches!(op.body, Body::View(_) | Body::Compose(_) | Body::Dynamic { .. })
         || op.count_outputs(attrs, ins.len()) != 1
     {
-        return through_copy(op, ins, attrs, dst);
+        return invoke_into_all(op, ins, attrs, &[dst]);
     }
     let meta = inferred(op, ins, attrs)?;
     if meta.shape != *dst.shape() {
@@ -32,7 +32,7 @@ pub fn invoke_into(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, dst: &NDArray
     check_cast(op, meta.dtype, dst.dtype())?;
     let clash = |a: &NDArray| a.overlaps(dst) && !(op.flags.in_place && a.same_layout(dst));
     if meta.dtype != dst.dtype() || ins.iter().filter_map(In::array).any(clash) {
-        return through_copy(op, ins, attrs, dst);
+        return invoke_into_all(op, ins, attrs, &[dst]);
     }
     write(op, ins, attrs, dst)
 }
@@ -61,20 +61,27 @@ fn check_cast(op: &'static Op, from: DType, to: DType) -> Result {
     Err(Error::new(Cause::DType(text)).in_op(op.name))
 }
 
-/// The result goes to an array of its own first.
-#[cold]
-fn through_copy(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, dst: &NDArray) -> Result {
-    let outs = invoke(op, ins, attrs)?;
-    let [out] = &outs[..] else {
-        let text = format!("it has {} outputs; out= takes one", outs.len());
+/// Runs an op that has several outputs into as many arrays. Nothing is written if one of them does not fit.
+pub fn invoke_into_all(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, dsts: &[&NDArray]) -> Result {
+    let mut outs = invoke(op, ins, attrs)?;
+    if outs.len() != dsts.len() {
+        let text = format!("{} outputs are made, and 'out' has {} arrays", outs.len(), dsts.len());
         return Err(Error::new(Cause::Argument(text)).in_op(op.name));
-    };
-    if out.shape() != dst.shape() {
-        let text = format!("the result of shape {} does not fit the output of shape {}", out.shape(), dst.shape());
-        return Err(Error::new(Cause::Shape(text)).in_op(op.name));
     }
-    check_cast(op, out.dtype(), dst.dtype())?;
-    copy_into(dst, In::Array(out))
+    for (o, dst) in outs.iter().zip(dsts) {
+        if o.shape() != dst.shape() {
+            let text = format!("the result of shape {} does not fit the output of shape {}", o.shape(), dst.shape());
+            return Err(Error::new(Cause::Shape(text)).in_op(op.name));
+        }
+        check_cast(op, o.dtype(), dst.dtype())?;
+    }
+    for o in &mut outs {
+        // A view of what is written before it is read.
+        if dsts.len() > 1 && dsts.iter().any(|dst| o.overlaps(dst)) {
+            *o = contiguous_copy(o)?;
+        }
+    }
+    outs.iter().zip(dsts).try_for_each(|(o, dst)| copy_into(dst, In::Array(o)))
 }
 
 /// Copies values, repeated and cast as needed, over all of `dst`.

@@ -2,11 +2,11 @@
 use crate::error::{argument, from_py, guarded, to_py};
 use crate::native::{Arg, array_of, own};
 use gluonish_base::tls::tls;
-use gluonish_base::{Error, Result};
+use gluonish_base::{Cause, Error, Result, Site};
 use gluonish_graph::{self as graph, Backward, Custom, GradReq, NDArray};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 #[pyfunction]
 fn set_recording(on: bool) -> bool {
@@ -107,21 +107,27 @@ fn gradients(
 /// `autograd.Function`: the gradient is a Python callable.
 struct Function {
     name: &'static str,
-    call: Py<PyAny>,
+    /// `None` when the graph was freed: as a rule it holds outputs, which hold their graph.
+    call: Mutex<Option<Py<PyAny>>>,
 }
 
 impl Custom for Function {
     fn name(&self) -> &'static str {
         self.name
     }
+    fn forget(&self) {
+        Python::attach(|_| drop(self.callable().take()));
+    }
     fn backward(&self, dys: &[NDArray]) -> Result<Vec<Option<NDArray>>> {
         Python::attach(|py| {
+            let call = self.callable().as_ref().map(|c| c.clone_ref(py));
+            let Some(call) = call else { return Err(Cause::Gradient("its graph was freed".into()).into()) };
             let run = || -> PyResult<Vec<Option<NDArray>>> {
                 let list = PyList::empty(py);
                 for dy in dys {
                     list.append(own(py, dy.clone())?)?;
                 }
-                let out: Vec<Option<Arg<'_>>> = self.call.call1(py, (list,))?.bind(py).extract()?;
+                let out: Vec<Option<Arg<'_>>> = call.call1(py, (list,))?.bind(py).extract()?;
                 Ok(optional(&out))
             };
             run().map_err(|e| self.raised(py, e))
@@ -130,6 +136,9 @@ impl Custom for Function {
 }
 
 impl Function {
+    fn callable(&self) -> MutexGuard<'_, Option<Py<PyAny>>> {
+        self.call.lock().unwrap_or_else(PoisonError::into_inner)
+    }
     fn raised(&self, py: Python<'_>, e: PyErr) -> Error {
         from_py(py, e).in_op(self.name)
     }
@@ -138,7 +147,6 @@ impl Function {
 /// Names of functions live as long as the process, so that errors can hold them.
 pub(crate) fn intern(name: String) -> &'static str {
     use std::collections::HashSet;
-    use std::sync::{Mutex, OnceLock, PoisonError};
     static NAMES: OnceLock<Mutex<HashSet<&'static str>>> = OnceLock::new();
     let mut names = NAMES.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
     match names.get(name.as_str()) {
@@ -153,7 +161,7 @@ pub(crate) fn intern(name: String) -> &'static str {
 
 #[pyfunction]
 fn record_function(name: String, backward: Py<PyAny>, inputs: Vec<Arg<'_>>, outputs: Vec<Arg<'_>>) {
-    let custom = Arc::new(Function { name: intern(name), call: backward });
+    let custom = Arc::new(Function { name: intern(name), call: Mutex::new(Some(backward)) });
     graph::record_custom(custom, &arrays(&inputs), &arrays(&outputs));
 }
 
@@ -192,6 +200,10 @@ fn callback(
 ) -> PyResult<Vec<Py<PyAny>>> {
     let name = intern(name);
     let ins = arrays(&inputs);
+    if tls().recording.get() && ins.iter().any(|a| a.is_tracked()) {
+        let text = "no gradient flows through a callback: give it x.detach(), or write an autograd.Function".into();
+        return Err(to_py(Error::new(Cause::Gradient(text)).in_op(name).at(Site::here())));
+    }
     let device = ins.first().map_or_else(graph::current_device, |a| a.device());
     let mut outs = Vec::new();
     for (shape, dtype) in &outputs {

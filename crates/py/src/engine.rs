@@ -9,7 +9,7 @@ use gluonish_engine::{Device, engine, memory};
 use gluonish_graph as graph;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 #[pyfunction]
 fn wait(x: Arg<'_>) -> PyResult<()> {
@@ -20,17 +20,23 @@ fn wait_all() -> PyResult<()> {
     graph::block(|poll| engine().wait_all(poll)).map_err(to_py)
 }
 
-/// Lets everything queued finish; errors stay with their arrays. For the moment before a fork.
+/// How long a fork waits with the interpreter released, for callbacks. Then others push no more, and the engine waits.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Lets what is queued finish; errors stay to be raised. For the moment before a fork.
 #[pyfunction]
 fn drain() -> PyResult<()> {
-    finish_all()
-}
-fn finish_all() -> PyResult<()> {
-    graph::block(|poll| match engine().wait_all(poll) {
-        Err(e) if *e.cause() == Cause::Interrupted => Err(e),
-        _ => Ok(()),
+    let end = Instant::now() + PATIENCE;
+    let late = || Instant::now() >= end;
+    let until = |poll: graph::Poll<'_>| if late() { Err(Cause::Interrupted.into()) } else { poll() };
+    graph::block(|poll| match engine().drain(&|| until(poll)) {
+        Err(_) if late() => Ok(()),
+        other => other,
     })
     .map_err(to_py)
+}
+fn finish_all() -> PyResult<()> {
+    graph::block(|poll| engine().drain(poll)).map_err(to_py)
 }
 
 fn place(index: u32) -> PyResult<Device> {

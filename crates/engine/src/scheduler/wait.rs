@@ -123,7 +123,7 @@ impl Engine {
         signal.wait(poll)
     }
 
-    /// Returns when everything pushed so far is done. Errors that no wait has raised yet are raised here, one per call, each
+    /// Returns when nothing is left to do: what others push meanwhile is waited for as well. Errors that no wait has raised yet are raised here, one per call, each
     /// once. Inside a task, tasks that wait like this one do not count.
     pub fn wait_all(&'static self, poll: &dyn Fn() -> Result) -> Result {
         self.drain(poll)?;
@@ -139,7 +139,7 @@ impl Engine {
     }
 
     /// Waits for everything, and leaves the errors alone.
-    pub(crate) fn drain(&'static self, poll: &dyn Fn() -> Result) -> Result {
+    pub fn drain(&'static self, poll: &dyn Fn() -> Result) -> Result {
         self.lend_a_hand(None, &|| self.is_drained());
         let _resting = Resting::new(self);
         let _blocked = lane::blocked(self);

@@ -27,6 +27,8 @@ pub trait Custom: Send + Sync {
     fn name(&self) -> &'static str;
     /// From the gradients of the outputs to those of the inputs.
     fn backward(&self, dys: &[NDArray]) -> Result<Vec<Option<NDArray>>>;
+    /// The graph was freed: nothing will be asked any more. What it holds may hold the graph.
+    fn forget(&self) {}
 }
 
 /// Looks at the gradient of an array, and may replace it.

@@ -18,7 +18,8 @@ pub(super) struct Given<'a> {
     /// In the order of the row; what was left out is `Absent`.
     pub(super) ins: SmallVec<[In<'a>; 4]>,
     pub(super) attrs: Attrs,
-    pub(super) out: Option<&'a NDArray>,
+    /// Arrays to write to, and the object that they came in; null: none were given.
+    pub(super) out: SmallVec<[&'a NDArray; 1]>,
     pub(super) out_object: *mut PyObject,
     pub(super) device: Option<u32>,
     /// Attributes given so far, a bit each.
@@ -57,7 +58,7 @@ impl<'a> Given<'a> {
         Given {
             ins: SmallVec::new(),
             attrs: Attrs::new(),
-            out: None,
+            out: SmallVec::new(),
             out_object: std::ptr::null_mut(),
             device: None,
             set: 0,
@@ -213,10 +214,18 @@ impl<'a> Given<'a> {
             if o == Py_None() {
                 return Ok(());
             }
-            self.out = get(o);
             self.out_object = o;
-            if self.out.is_none() {
-                return Err(not_an_array(op, "out", o));
+            let n = match (PyTuple_Check(o) != 0, PyList_Check(o) != 0) {
+                (true, _) => PyTuple_Size(o),
+                (_, true) => PyList_Size(o),
+                _ => {
+                    self.out.push(get(o).ok_or_else(|| not_an_array(op, "out", o))?);
+                    return Ok(());
+                }
+            };
+            for i in 0..n {
+                let item = if PyTuple_Check(o) != 0 { PyTuple_GetItem(o, i) } else { PyList_GetItem(o, i) };
+                self.out.push(get(item).ok_or_else(|| not_an_array(op, "out", item))?);
             }
         }
         Ok(())
@@ -269,7 +278,10 @@ unsafe fn not_an_array(op: &'static Op, name: &str, o: *mut PyObject) -> PyErr {
     // SAFETY: as `input`.
     let object = unsafe { Bound::from_borrowed_ptr(Python::assume_attached(), o) };
     let kind = object.get_type().name().map_or_else(|_| "?".to_string(), |n| n.to_string());
-    argument(op.name, format!("'{name}' must be an array or a number, got {kind}"))
+    argument(
+        op.name,
+        format!("'{name}' must be {}, got {kind}", if name == "out" { "an array" } else { "an array or a number" }),
+    )
 }
 
 #[cold]

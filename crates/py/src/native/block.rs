@@ -15,8 +15,7 @@ pub(super) fn install() {
 }
 
 fn block(f: Waiting<'_>) {
-    // SAFETY: asks only whether this thread holds the interpreter.
-    if unsafe { pyo3::ffi::PyGILState_Check() } == 0 {
+    if !super::site::attached() {
         return f(&|| Ok(()));
     }
     Python::attach(|py| detached(py, || f(&interrupted)));

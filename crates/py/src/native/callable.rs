@@ -5,7 +5,7 @@ use super::object::{edge, get, wrap};
 use crate::error::{argument, to_py};
 use gluonish_base::Result;
 use gluonish_engine::Device;
-use gluonish_graph::{NDArray, Outs, invoke, invoke_binary, invoke_into, invoke_on, invoke_unary};
+use gluonish_graph::{NDArray, Outs, invoke, invoke_binary, invoke_into, invoke_into_all, invoke_on, invoke_unary};
 use gluonish_kernels::AttrVal;
 use gluonish_ops::{Attr, Body, Op};
 use pyo3::ffi::*;
@@ -188,8 +188,12 @@ unsafe fn variadic(me: &OpObject, given: &mut Given<'_>, args: *const *mut PyObj
 #[inline(always)]
 unsafe fn run(op: &'static Op, given: &Given<'_>) -> PyResult<*mut PyObject> {
     let ins = &given.ins;
-    if let Some(out) = given.out {
-        invoke_into(op, ins, &given.attrs, out).map_err(to_py)?;
+    if !given.out_object.is_null() {
+        match given.out[..] {
+            [out] => invoke_into(op, ins, &given.attrs, out),
+            ref several => invoke_into_all(op, ins, &given.attrs, several),
+        }
+        .map_err(to_py)?;
         // SAFETY: a live object that the caller gave.
         unsafe { Py_INCREF(given.out_object) };
         return Ok(given.out_object);

@@ -6,12 +6,13 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use std::cell::Cell;
 use std::collections::HashMap;
+use std::ffi::{c_int, c_void};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 #[derive(Default)]
 struct Sites {
     ids: HashMap<(usize, i32), u32>,
-    /// Code object (one reference kept, so that its address stays its own) and instruction, or line under the stable ABI.
+    /// Code object (one reference kept, so that its address stays its own) and instruction, or line: see `instruction`.
     list: Vec<(usize, i32)>,
     blocks: Vec<String>,
     /// Code objects by whether they belong to the package.
@@ -21,6 +22,37 @@ struct Sites {
 fn sites() -> MutexGuard<'static, Sites> {
     static SITES: OnceLock<Mutex<Sites>> = OnceLock::new();
     SITES.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+// SAFETY: the signatures are CPython's, which exports these in every version; the stable ABI does not list them all.
+unsafe extern "C" {
+    fn PyGILState_Check() -> c_int;
+    fn PyFrame_GetBack(frame: *mut ffi::PyFrameObject) -> *mut ffi::PyFrameObject;
+    fn PyFrame_GetLineNumber(frame: *mut ffi::PyFrameObject) -> c_int;
+    fn PyCode_Addr2Line(code: *mut ffi::PyCodeObject, at: c_int) -> c_int;
+}
+
+/// Whether this thread holds the interpreter.
+pub(super) fn attached() -> bool {
+    // SAFETY: it has no conditions.
+    unsafe { PyGILState_Check() == 1 }
+}
+
+type GetLasti = unsafe extern "C" fn(*mut ffi::PyFrameObject) -> c_int;
+
+/// `PyFrame_GetLasti`, which Python 3.10 does not have.
+fn get_lasti() -> Option<GetLasti> {
+    static FOUND: OnceLock<Option<GetLasti>> = OnceLock::new();
+    *FOUND.get_or_init(|| {
+        #[cfg(unix)]
+        // SAFETY: looks up a name; where it is found it is CPython's, with this signature.
+        return unsafe {
+            let found = libc::dlsym(libc::RTLD_DEFAULT, c"PyFrame_GetLasti".as_ptr());
+            std::mem::transmute::<*mut c_void, Option<GetLasti>>(found)
+        };
+        #[cfg(not(unix))]
+        None
+    })
 }
 
 thread_local!(static LAST: Cell<(usize, i32, u32)> = const { Cell::new((0, 0, 0)) });
@@ -39,8 +71,7 @@ pub(crate) fn set_package(directory: String) {
 fn here() -> Site {
     let t = tls();
     let block = t.block.get();
-    // SAFETY: asks only whether this thread holds the interpreter.
-    if t.worker.get() || unsafe { ffi::PyGILState_Check() } == 0 {
+    if t.worker.get() || !attached() {
         return Site { code: 0, block };
     }
     // SAFETY: the thread is attached (checked above); the frame is borrowed and used before anything else runs.
@@ -80,7 +111,7 @@ unsafe fn place(frame: *mut ffi::PyFrameObject) -> (*mut ffi::PyCodeObject, i32)
 unsafe fn caller(frame: *mut ffi::PyFrameObject) -> Option<u32> {
     // SAFETY: by contract; frames further out are counted while they are looked at.
     unsafe {
-        let mut frame = ffi::PyFrame_GetBack(frame);
+        let mut frame = PyFrame_GetBack(frame);
         let mut found = None;
         while !frame.is_null() {
             if found.is_none() {
@@ -88,7 +119,7 @@ unsafe fn caller(frame: *mut ffi::PyFrameObject) -> Option<u32> {
                 found = (!is_ours(code as usize)).then(|| intern(code as usize, at));
                 ffi::Py_DECREF(code.cast());
             }
-            let back = if found.is_none() { ffi::PyFrame_GetBack(frame) } else { std::ptr::null_mut() };
+            let back = if found.is_none() { PyFrame_GetBack(frame) } else { std::ptr::null_mut() };
             ffi::Py_DECREF(frame.cast());
             frame = back;
         }
@@ -107,21 +138,16 @@ fn is_ours(code: usize) -> bool {
         let object = unsafe { Bound::from_borrowed_ptr(py, code as *mut ffi::PyObject) };
         let file = object.getattr("co_filename").and_then(|f| f.extract::<String>());
         std::mem::forget(object.clone()); // the reference that the table keeps
-        file.is_ok_and(|f| f.starts_with(package.as_str()))
+        file.is_ok_and(|f| f.strip_prefix(package.as_str()).is_some_and(|rest| rest.starts_with(['/', '\\'])))
     });
     sites().ours.insert(code, answer);
     answer
 }
 
-#[cfg(not(feature = "abi3"))]
+/// The last instruction, which is quick to get; the line where there is no such function.
 unsafe fn instruction(frame: *mut ffi::PyFrameObject) -> i32 {
     // SAFETY: the caller's frame is alive.
-    unsafe { ffi::PyFrame_GetLasti(frame) }
-}
-#[cfg(feature = "abi3")]
-unsafe fn instruction(frame: *mut ffi::PyFrameObject) -> i32 {
-    // SAFETY: the caller's frame is alive.
-    unsafe { ffi::PyFrame_GetLineNumber(frame) }
+    unsafe { get_lasti().map_or_else(|| PyFrame_GetLineNumber(frame), |get| get(frame)) }
 }
 
 #[cold]
@@ -168,10 +194,7 @@ fn file_and_line(py: Python<'_>, code: usize, at: i32) -> String {
     // SAFETY: the table keeps a reference to every code object it lists.
     let object = unsafe { Bound::from_borrowed_ptr(py, code as *mut ffi::PyObject) };
     let file = object.getattr("co_filename").map_or_else(|_| "?".to_string(), |f| f.to_string());
-    #[cfg(not(feature = "abi3"))]
     // SAFETY: as above: a live code object.
-    let line = unsafe { ffi::PyCode_Addr2Line(code as *mut ffi::PyCodeObject, at) };
-    #[cfg(feature = "abi3")]
-    let line = at;
+    let line = get_lasti().map_or(at, |_| unsafe { PyCode_Addr2Line(code as *mut ffi::PyCodeObject, at) });
     format!("{file}:{line}")
 }
