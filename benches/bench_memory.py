@@ -40,7 +40,7 @@ def peak_blocks(names: Names) -> float:
 
 
 def kept_blocks(_: Names) -> float:
-    """What the tape of three operations keeps: the results of tanh, which is all that gelu keeps too, and of softmax."""
+    """What the tape of three operations keeps: the result of tanh, which is all that gelu keeps, and of softmax."""
     import gluonish as mx
 
     x = mx.nd.ones((COUNT // 1000, 1000))

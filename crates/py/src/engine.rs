@@ -20,17 +20,21 @@ fn wait_all() -> PyResult<()> {
     graph::block(|poll| engine().wait_all(poll)).map_err(to_py)
 }
 
-/// How long a fork waits with the interpreter released, for callbacks. Then others push no more, and the engine waits.
+/// How long a fork waits for callbacks.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Lets what is queued finish; errors stay to be raised. For the moment before a fork.
+/// Lets callbacks finish, which need the interpreter; errors stay to be raised. For the moment before a fork: then nobody
+/// can push any more, and the engine waits for the rest by itself.
 #[pyfunction]
 fn drain() -> PyResult<()> {
     let end = Instant::now() + PATIENCE;
-    let late = || Instant::now() >= end;
-    let until = |poll: graph::Poll<'_>| if late() { Err(Cause::Interrupted.into()) } else { poll() };
+    let enough = || engine().stats().callbacks == 0 || Instant::now() >= end;
+    if enough() {
+        return Ok(());
+    }
+    let until = |poll: graph::Poll<'_>| if enough() { Err(Cause::Interrupted.into()) } else { poll() };
     graph::block(|poll| match engine().drain(&|| until(poll)) {
-        Err(_) if late() => Ok(()),
+        Err(_) if enough() => Ok(()),
         other => other,
     })
     .map_err(to_py)

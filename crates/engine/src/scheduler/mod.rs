@@ -31,6 +31,8 @@ pub struct Engine {
     seq: AtomicU64,
     /// Tasks that are not over.
     pending: AtomicUsize,
+    /// Those of them that call back into a host language.
+    callbacks: AtomicUsize,
     /// Tasks that are themselves waiting for all others.
     resting: AtomicUsize,
     flight: Flight,
@@ -51,6 +53,8 @@ pub struct Stats {
     pub pushed: u64,
     /// Tasks that are not over.
     pub pending: usize,
+    /// Those of them that call back into a host language.
+    pub callbacks: usize,
     /// Bytes that they will write.
     pub in_flight: usize,
     /// The most that `in_flight` has been.
@@ -116,6 +120,7 @@ impl Engine {
             order: Mutex::new(()),
             seq: AtomicU64::new(0),
             pending: AtomicUsize::new(0),
+            callbacks: AtomicUsize::new(0),
             resting: AtomicUsize::new(0),
             flight: Flight::new(settings().inflight_bytes),
             lanes: Lanes::default(),
@@ -145,6 +150,7 @@ impl Engine {
         let task = Arc::new(Task::new(p, job, self.seq.fetch_add(1, Relaxed)));
         if counts {
             self.pending.fetch_add(1, SeqCst);
+            self.callbacks.fetch_add((p.lane == Lane::Callback) as usize, Relaxed);
             self.flight.add(task.bytes);
         }
         let granted = {
@@ -186,6 +192,7 @@ impl Engine {
         let refused = refused.then(|| Cause::Failed("not run, because the process is ending".into()).into());
         let issued = task.run(refused, |e| self.note(e));
         let bytes = task.bytes;
+        self.callbacks.fetch_sub((task.lane == Lane::Callback) as usize, Relaxed);
         drop(task); // its storages are freed before anyone hears that it is over
         if issued.is_none() {
             self.finished(bytes);
@@ -243,6 +250,7 @@ impl Engine {
         Stats {
             pushed: self.seq.load(Relaxed),
             pending: self.pending.load(Relaxed),
+            callbacks: self.callbacks.load(Relaxed),
             in_flight: self.flight.now(),
             in_flight_peak: self.flight.peak(),
             threads: self.lanes.threads(),
