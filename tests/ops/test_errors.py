@@ -19,12 +19,17 @@ def good_call(sample):
     return inputs_of(sample, sample.make(dtype), types_of(sample, dtype))
 
 
+def spoken(name):
+    """A row's name as messages have it: without the marks of rows that are internal or one face's own."""
+    return name.lstrip("_").removeprefix("np_") if name.startswith("_") else name
+
+
 def refused(op, inputs, attrs, *says, kinds=OURS):
     """The call raises one of our exceptions, with these words."""
     with pytest.raises(kinds) as e:
         [core.wait(y) for y in call(op, inputs, attrs)]
     text = str(e.value)
-    for word in says:
+    for word in (spoken(w) for w in says):
         assert word in text, f"{word!r} is not in: {text}"
     assert not any(p in text for p in PANIC), text
     return e.value
@@ -141,7 +146,7 @@ def test_arrays_of_other_libraries(sample):
                 got = [core.to_numpy(y) for y in call(sample.op, inputs, sample.attrs)]
             except OURS as e:
                 if not isinstance(other, int | float):  # a list of a 0-d array is a number
-                    assert {sample.op, type(other).__name__} <= set(re.findall(r"\w+", str(e))), e  # noqa: PT017
+                    assert {spoken(sample.op), type(other).__name__} <= set(re.findall(r"\w+", str(e))), e  # noqa: PT017
                 continue
             for g, w in zip(got, want, strict=True):
                 np.testing.assert_allclose(g, w, rtol=1e-6)
