@@ -74,17 +74,12 @@ def torch() -> Names:
     return {"mm": torch.mm, "ops": ops, "set_threads": torch.set_num_threads}
 
 
-def numpy() -> Names:
-    return {"ops": operands()}
-
-
 def statements(index: int, shape: Shape) -> dict[str, str]:
     left, right = (form == "T" for form in shape.form)
     plain = f"ops[{index}][0]{'.T' * left}", f"ops[{index}][1]{'.T' * right}"
     return {
         "gluonish": f"dot(*ops[{index}], transpose_a={left}, transpose_b={right})",
         "torch": f"mm({plain[0]}, {plain[1]})",
-        "numpy": f"{plain[0]} @ {plain[1]}",
     }
 
 
@@ -99,12 +94,12 @@ def on_one_thread(statement: str) -> Measure:
 
 
 def alone(case: Case) -> Case:
-    """The same case on one thread, for those that can be told so while they run."""
-    sides = {side: on_one_thread(s) for side, s in case.sides.items() if side != "numpy" and isinstance(s, str)}
+    """The same case on one thread."""
+    sides = {side: on_one_thread(s) for side, s in case.sides.items() if isinstance(s, str)}
     return Case(f"{case.name}_1", sides, target=case.target)
 
 
-SETUP = {"gluonish": gluonish, "torch": torch, "numpy": numpy}
+SETUP = {"gluonish": gluonish, "torch": torch}
 SHARED = [Case(f"{s.name}_{s.form}", statements(i, s), target=0.93) for i, s in enumerate(SHAPES)]
 ALONE = [alone(case) for case in SHARED]
 CASES = SHARED + ALONE
