@@ -1,6 +1,6 @@
 """Matrix products in float32, each with a fresh result: whole matrices, layers of small networks, a transformer's.
 
-Each is timed twice: on as many threads as the run is told, and on one.
+Each is timed twice: on as many threads as the run is told, and on one. The peer is Intel's library, which torch calls.
 """
 
 from typing import Any, NamedTuple
