@@ -468,3 +468,13 @@ def test_type_cannot_be_lost():
     assert numbers(x) == [1, 2]
     x += True
     assert numbers(x) == [2, 3]
+
+
+def test_a_write_outside_of_recording_is_named_by_the_gradient_that_it_spoils():
+    x = variable([1.0, 2.0])
+    with record():
+        y = op("exp", x)
+        z = y * y
+    y[:] = 0
+    with pytest.raises(core.GradientError, match=f"written in place at .*{here(-1)}"):
+        backward(z)

@@ -70,6 +70,8 @@ pub struct TapeMark {
     pub saved_site: AtomicU64,
     /// Where the last recorded write was, packed.
     pub recorded_site: AtomicU64,
+    /// Where it was last written outside of recording while it was saved, packed.
+    pub written_site: AtomicU64,
 }
 
 impl TapeMark {
@@ -273,6 +275,7 @@ impl Storage {
         *s.tape.saved.get_mut() = 0;
         *s.tape.recorded.get_mut() = 0;
         *s.tape.before.get_mut() = 0;
+        *s.tape.written_site.get_mut() = 0;
         let list = &tls().free[STORAGES];
         if list.len.get() >= KEPT || !list.reaped.get() {
             // SAFETY: as above.

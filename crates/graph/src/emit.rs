@@ -193,12 +193,8 @@ impl Eager<'_> {
 fn overwritten(a: &NDArray) -> Error {
     let text = "an array that its gradient reads was overwritten in place after it was recorded; write to a new array, or copy() it before";
     let tape = &a.storage().tape;
-    let e = Error::new(Cause::Gradient(text.into()));
-    if tape.recorded.load(Relaxed) == 0 {
-        e
-    } else {
-        e.and_at("written in place", TapeMark::unpack(tape.recorded_site.load(Relaxed)))
-    }
+    Error::new(Cause::Gradient(text.into()))
+        .and_at("written in place", TapeMark::unpack(tape.written_site.load(Relaxed)))
 }
 
 pub(crate) type Grads = SmallVec<[(usize, NDArray); 2]>;

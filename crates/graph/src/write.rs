@@ -162,6 +162,11 @@ fn check_write(op: &'static Op, dst: &NDArray) -> Result {
         return Err(Error::new(Cause::Value(text.into())).in_op(op.name));
     }
     if !tls().recording.get() {
+        // The gradient may never be asked for; if it is, the error names this line.
+        let tape = &dst.storage().tape;
+        if tape.saved.load(Relaxed) > 0 {
+            tape.written_site.store(TapeMark::pack(Site::here()), Relaxed);
+        }
         return Ok(());
     }
     let wrong = |text: &str| Error::new(Cause::Gradient(text.into())).in_op(op.name).at(Site::here());
