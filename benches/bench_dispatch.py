@@ -87,12 +87,12 @@ def call(name: str, ours: str, torch: str, numpy: str | None = None, target: flo
 CASES = [
     Case("dispatch_1000", {"gluonish": CHAIN, "torch": CHAIN}, ops=1000, target=6.0, limit=140e-9),
     Case("dispatch_grad_1000", {"gluonish": RECORDED, "torch": RECORDED_TORCH}, ops=1000, target=6.0, limit=650e-9),
-    call("operator", "x + x", "x + x", "x + x", target=1.0),
+    call("operator", "x + x", "x + x", "x + x"),
     call("broadcast", "x + row", "x + row", "x + row"),
     call("scalar", "x * 2.0", "x * 2.0", "x * 2.0"),
     call("scalar_left", "1.0 - x", "1.0 - x", "1.0 - x"),
     call("compare", "x > row", "x > row", "x > row"),
-    call("function", "mx.nd.exp(x)", "torch.exp(x)", "np.exp(x)", target=1.0),
+    call("function", "mx.nd.exp(x)", "torch.exp(x)", "np.exp(x)"),
     call("sum_all", "x.sum()", "x.sum()", "x.sum()"),
     call("sum_axis", "x.sum(axis=0)", "x.sum(dim=0)", "x.sum(axis=0)"),
     call(

@@ -42,8 +42,8 @@ impl Tls {
 pub struct FreeList {
     pub head: Cell<*mut u8>,
     pub len: Cell<u32>,
-    /// `reap` was called for it.
-    pub reaped: Cell<bool>,
+    /// It will be drained when the thread ends.
+    reaped: Cell<bool>,
 }
 
 /// Whose list is which in `Tls::free`.
@@ -139,25 +139,78 @@ mod main_thread {
     pub(super) fn adopt() {}
 }
 
-/// How the owner of a free list takes it back when a thread ends.
-static DRAINS: [std::sync::OnceLock<fn(&FreeList)>; 4] = [const { std::sync::OnceLock::new() }; 4];
+/// Something that threads keep when it is freed, to have it again without asking the allocator.
+pub trait Listed: Sized + 'static {
+    /// Which of `Tls::free` is its list.
+    const LIST: usize;
+    /// How many a thread keeps.
+    const KEPT: u32;
+    /// The field that links it to the next one on its list.
+    fn next(&mut self) -> &mut *mut Self;
+}
+
+/// One of this thread's free list, which is the caller's now; null when there is none.
+#[inline(always)]
+pub fn take<T: Listed>() -> *mut T {
+    let list = &tls().free[T::LIST];
+    let p = list.head.get().cast::<T>();
+    if !p.is_null() {
+        // SAFETY: what is on this thread's free list belongs to this thread alone.
+        list.head.set(unsafe { *(*p).next() }.cast());
+        list.len.set(list.len.get() - 1);
+    }
+    p
+}
+
+/// Puts one on this thread's free list, or back to the allocator when there are enough.
+///
+/// # Safety
+/// `p` comes from a box, and nobody else can reach it.
+#[inline(always)]
+pub unsafe fn give<T: Listed>(p: *mut T) {
+    let list = &tls().free[T::LIST];
+    if list.len.get() >= T::KEPT || !list.reaped.get() {
+        // SAFETY: as above.
+        return unsafe { give_at_edge(p, list) };
+    }
+    // SAFETY: as above.
+    unsafe { *(*p).next() = list.head.get().cast() };
+    list.head.set(p.cast());
+    list.len.set(list.len.get() + 1);
+}
+
+/// The list is full, or nobody would drain it yet when the thread ends.
+#[cold]
+unsafe fn give_at_edge<T: Listed>(p: *mut T, list: &FreeList) {
+    if list.len.get() >= T::KEPT {
+        // SAFETY: by the caller's promise.
+        return drop(unsafe { Box::from_raw(p) });
+    }
+    let _ = DRAINS[T::LIST].set(drain::<T>);
+    list.reaped.set(true);
+    // A thread that is ending already has lost its reaper: what it still frees stays on its list.
+    let _ = REAPER.try_with(|_| {});
+    // SAFETY: by the caller's promise.
+    unsafe { give(p) }
+}
+
+/// The thread ends: what it keeps goes back to the allocator.
+fn drain<T: Listed>() {
+    loop {
+        let p = take::<T>();
+        if p.is_null() {
+            return;
+        }
+        // SAFETY: what `give` takes comes from boxes.
+        drop(unsafe { Box::from_raw(p) });
+    }
+}
+
+static DRAINS: [std::sync::OnceLock<fn()>; 4] = [const { std::sync::OnceLock::new() }; 4];
 
 struct Reaper;
 impl Drop for Reaper {
     fn drop(&mut self) {
-        for (list, drain) in tls().free.iter().zip(&DRAINS) {
-            if let Some(drain) = drain.get() {
-                drain(list);
-            }
-        }
+        DRAINS.iter().filter_map(|d| d.get()).for_each(|drain| drain());
     }
-}
-
-/// Sees to it that list `which` of this thread is drained when the thread ends. For the slow path of an owner.
-#[cold]
-pub fn reap(which: usize, drain: fn(&FreeList)) {
-    let _ = DRAINS[which].set(drain);
-    tls().free[which].reaped.set(true);
-    // A thread that is ending already has lost its reaper: what it still frees stays on its list.
-    let _ = REAPER.try_with(|_| {});
 }

@@ -10,7 +10,7 @@ use crate::late::{Late, free_later};
 use crate::memory::Block;
 use crate::sync::{Mutex, lock};
 use crate::task::{Task, Write};
-use gluonish_base::tls::{FreeList, STORAGES, reap, tls};
+use gluonish_base::tls::{Listed, STORAGES, give, take};
 use gluonish_base::{Error, Result, Site};
 use std::cell::UnsafeCell;
 use std::ptr::{NonNull, null_mut};
@@ -19,8 +19,6 @@ use std::sync::{Arc, PoisonError};
 
 /// Bytes that live inside a storage of host memory.
 pub const INLINE: usize = 64;
-/// Storages that a thread keeps for itself.
-const KEPT: u32 = 4096;
 /// Storages that are made at once when a thread has none left.
 const BATCH: usize = 16;
 
@@ -98,6 +96,15 @@ unsafe impl Sync for Storage {}
 unsafe impl Send for Var {}
 // SAFETY: as above.
 unsafe impl Sync for Var {}
+
+impl Listed for Storage {
+    const LIST: usize = STORAGES;
+    const KEPT: u32 = 4096;
+    #[inline(always)]
+    fn next(&mut self) -> &mut *mut Storage {
+        &mut self.next_free
+    }
+}
 
 impl std::ops::Deref for Var {
     type Target = Storage;
@@ -215,15 +222,12 @@ impl Storage {
     /// A storage from the free list, idle, with inline memory.
     #[inline(always)]
     fn take(device: Device, bytes: usize) -> Var {
-        let list = &tls().free[STORAGES];
-        let mut p = list.head.get().cast::<Storage>();
+        let mut p = take::<Storage>();
         if p.is_null() {
-            p = Storage::batch(list);
+            p = Storage::batch();
         }
-        // SAFETY: what is on this thread's free list belongs to this thread alone.
+        // SAFETY: taken from the list, it is the caller's alone.
         let s = unsafe { &mut *p };
-        list.head.set(s.next_free.cast());
-        list.len.set(list.len.get() - 1);
         s.bytes = bytes;
         s.device = device;
         // Host memory of up to 64 bytes, and the address of nothing: other callers replace it.
@@ -233,13 +237,11 @@ impl Storage {
         Var(NonNull::from(s))
     }
 
-    /// Fills an empty free list; made in batches so that a list does not swing between empty and not.
+    /// A new one, and some more for the free list.
     #[cold]
-    fn batch(list: &FreeList) -> *mut Storage {
-        reap(STORAGES, drain);
-        for _ in 0..BATCH {
-            let next_free = list.head.get().cast();
-            let fresh = Box::new(Storage {
+    fn batch() -> *mut Storage {
+        let fresh = || {
+            Box::into_raw(Box::new(Storage {
                 inline: UnsafeCell::new([0; INLINE]),
                 ptr: AtomicPtr::default(),
                 bytes: 0,
@@ -249,14 +251,16 @@ impl Storage {
                 shared: AtomicBool::new(false),
                 gate: Gate::new(),
                 memory: UnsafeCell::new(Memory::Own),
-                next_free,
+                next_free: null_mut(),
                 cold: Mutex::new(None),
                 tape: TapeMark::default(),
-            });
-            list.head.set(Box::into_raw(fresh).cast());
+            }))
+        };
+        for _ in 1..BATCH {
+            // SAFETY: just boxed, and nobody else knows it.
+            unsafe { give(fresh()) };
         }
-        list.len.set(list.len.get() + BATCH as u32);
-        list.head.get().cast()
+        fresh()
     }
 
     /// # Safety
@@ -276,28 +280,8 @@ impl Storage {
         *s.tape.recorded.get_mut() = 0;
         *s.tape.before.get_mut() = 0;
         *s.tape.written_site.get_mut() = 0;
-        let list = &tls().free[STORAGES];
-        if list.len.get() >= KEPT || !list.reaped.get() {
-            // SAFETY: as above.
-            return unsafe { Storage::recycle_at_edge(p, list) };
-        }
-        s.next_free = list.head.get().cast();
-        list.head.set(p.as_ptr().cast());
-        list.len.set(list.len.get() + 1);
-    }
-
-    /// The list is full, or nobody would drain it yet when the thread ends.
-    #[cold]
-    unsafe fn recycle_at_edge(p: NonNull<Storage>, list: &FreeList) {
-        if list.len.get() >= KEPT {
-            // SAFETY: storages are boxed, and this one belongs to us alone.
-            return drop(unsafe { Box::from_raw(p.as_ptr()) });
-        }
-        reap(STORAGES, drain);
-        // SAFETY: as above.
-        unsafe { (*p.as_ptr()).next_free = list.head.get().cast() };
-        list.head.set(p.as_ptr().cast());
-        list.len.set(list.len.get() + 1);
+        // SAFETY: storages are boxed, and this one belongs to us alone.
+        unsafe { give(p.as_ptr()) }
     }
 
     /// Returns the memory, with the fences of devices that may still use it, and forgets errors. What cannot be returned
@@ -530,16 +514,5 @@ impl Storage {
     #[cold]
     fn grant(&self) {
         crate::scheduler::admit(|granted| self.gate.grant(|task| granted.push(task)));
-    }
-}
-
-/// The thread ends: its free storages go back to the allocator.
-fn drain(list: &FreeList) {
-    let mut p = list.head.replace(null_mut()).cast::<Storage>();
-    list.len.set(0);
-    while !p.is_null() {
-        // SAFETY: storages on a free list are boxed and belong to its thread alone.
-        let s = unsafe { Box::from_raw(p) };
-        p = s.next_free;
     }
 }

@@ -3,7 +3,7 @@ use crate::invoke::In;
 use crate::launch::Operands;
 use crate::tape::node::NodeRef;
 use crate::tape::slot::NodeSlot;
-use gluonish_base::tls::{ARRAYS, FreeList, reap, tls};
+use gluonish_base::tls::{ARRAYS, Listed, give, take};
 use gluonish_base::{Cause, DType, Dims, Result, Scalar};
 use gluonish_engine::{Device, Var};
 use gluonish_kernels::View;
@@ -11,9 +11,6 @@ use gluonish_kernels::map::{Class, FEW, Lane, Map};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicU32, Ordering::*};
-
-/// Arrays that a thread keeps on its free list.
-const KEPT: u32 = 4096;
 
 /// What a handle points to. Immutable but for its place in the graph of gradients.
 pub struct RawArray {
@@ -31,6 +28,15 @@ pub struct RawArray {
     /// The storage's version when this handle was made, or last written through: an older handle is stale.
     stamp: AtomicU32,
     next_free: *mut RawArray,
+}
+
+impl Listed for RawArray {
+    const LIST: usize = ARRAYS;
+    const KEPT: u32 = 4096;
+    #[inline(always)]
+    fn next(&mut self) -> &mut *mut RawArray {
+        &mut self.next_free
+    }
 }
 
 /// A counted handle to an array. Cloning it shares everything, gradient included.
@@ -77,42 +83,12 @@ unsafe fn recycle(p: *mut RawArray) {
     let a = unsafe { &mut *p };
     a.storage = None;
     a.node.clear();
-    let list = &tls().free[ARRAYS];
-    if list.len.get() >= KEPT || !list.reaped.get() {
-        // SAFETY: as above.
-        return unsafe { recycle_at_edge(p, list) };
-    }
-    a.next_free = list.head.get().cast();
-    list.head.set(p.cast());
-    list.len.set(list.len.get() + 1);
-}
-
-#[cold]
-unsafe fn recycle_at_edge(p: *mut RawArray, list: &FreeList) {
-    if list.len.get() >= KEPT {
-        // SAFETY: arrays are boxed, and this one belongs to us alone.
-        return drop(unsafe { Box::from_raw(p) });
-    }
-    reap(ARRAYS, drain);
-    // SAFETY: as above.
-    unsafe { (*p).next_free = list.head.get().cast() };
-    list.head.set(p.cast());
-    list.len.set(list.len.get() + 1);
-}
-
-fn drain(list: &FreeList) {
-    let mut p = list.head.replace(null_mut()).cast::<RawArray>();
-    list.len.set(0);
-    while !p.is_null() {
-        // SAFETY: arrays on a free list are boxed and belong to its thread alone.
-        let a = unsafe { Box::from_raw(p) };
-        p = a.next_free;
-    }
+    // SAFETY: arrays are boxed, and this one belongs to us alone.
+    unsafe { give(p) }
 }
 
 #[cold]
 fn fresh() -> *mut RawArray {
-    reap(ARRAYS, drain);
     Box::into_raw(Box::new(RawArray {
         refs: AtomicU32::new(0),
         dtype: DType::F32,
@@ -196,14 +172,9 @@ impl RawArray {
 impl NDArray {
     #[inline]
     fn build(storage: Var, dtype: DType, shape: &Dims, strides: &Dims, offset: isize, contiguous: bool) -> NDArray {
-        let list = &tls().free[ARRAYS];
-        let mut p = list.head.get().cast::<RawArray>();
+        let mut p = take::<RawArray>();
         if p.is_null() {
             p = fresh();
-        } else {
-            // SAFETY: what is on this thread's free list belongs to this thread alone.
-            list.head.set(unsafe { (*p).next_free }.cast());
-            list.len.set(list.len.get() - 1);
         }
         // SAFETY: taken from the list or just made: nobody else knows it.
         let a = unsafe { &mut *p };

@@ -48,6 +48,9 @@ struct Entry {
     traced: Option<Arc<Traced>>,
 }
 
+/// Entries of one op: attributes that change all the time must not fill the memory.
+const KEPT: usize = 16;
+
 type Cache = HashMap<(usize, u64), Vec<Entry>>;
 thread_local!(static CACHE: RefCell<Cache> = RefCell::default());
 
@@ -96,6 +99,9 @@ fn lookup(op: &'static Op, rule: fn(&Rule<'_>), inner: &Inner, dy: &NDArray, wan
             return e.traced.clone();
         }
         let traced = trace(rule, inner, dy, wanted).filter(|t| t.steps >= MIN_STEPS).map(Arc::new);
+        if entries.len() == KEPT {
+            entries.remove(0);
+        }
         entries.push(Entry { attrs: inner.attrs.clone(), types, traced: traced.clone() });
         traced
     })

@@ -90,7 +90,6 @@ const REPEAT: usize = crate::map::sweep::REPEAT / 4;
 /// A floating type that blocks are computed in.
 trait Real: Acc + PartialOrd {
     const CLASS: Class;
-    const LOWEST: Self;
     type Largest: Fold<Self>;
     type Total: Fold<Self>;
     fn exp(self) -> Self;
@@ -98,14 +97,11 @@ trait Real: Acc + PartialOrd {
     fn minus(self, b: Self) -> Self;
     fn times(self, b: Self) -> Self;
     fn over(self, b: Self) -> Self;
-    /// The larger one, or NaN.
-    fn larger(self, b: Self) -> Self;
 }
 macro_rules! real {
     ($($t:ident $class:ident)*) => {$(
         impl Real for $t {
             const CLASS: Class = Class::$class;
-            const LOWEST: Self = $t::NEG_INFINITY;
             type Largest = Max;
             type Total = Sum;
             fn exp(self) -> Self { $t::exp(self) }
@@ -113,7 +109,6 @@ macro_rules! real {
             fn minus(self, b: Self) -> Self { self - b }
             fn times(self, b: Self) -> Self { self * b }
             fn over(self, b: Self) -> Self { self / b }
-            fn larger(self, b: Self) -> Self { if self.is_nan() || self > b { self } else { b } }
         }
     )*};
 }

@@ -9,6 +9,7 @@ use gluonish_engine::{Device, engine, memory};
 use gluonish_graph as graph;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 #[pyfunction]
@@ -32,10 +33,14 @@ fn drain() -> PyResult<()> {
     if enough() {
         return Ok(());
     }
-    let until = |poll: graph::Poll<'_>| if enough() { Err(Cause::Interrupted.into()) } else { poll() };
-    graph::block(|poll| match engine().drain(&|| until(poll)) {
-        Err(_) if enough() => Ok(()),
-        other => other,
+    // Ctrl-C ends the wait as well, and that error is told.
+    let given_up = Cell::new(false);
+    graph::block(|poll| {
+        let until = || {
+            given_up.set(enough());
+            if given_up.get() { Err(Cause::Interrupted.into()) } else { poll() }
+        };
+        engine().drain(&until).or_else(|e| if given_up.get() { Ok(()) } else { Err(e) })
     })
     .map_err(to_py)
 }

@@ -1,7 +1,7 @@
 //! Nodes of the graph of gradients: one per recorded op, with edges to where its inputs came from and the values that its
 //! gradient rule reads. Counted, and freed in a loop (never by recursion) to a free list of the thread.
 use crate::array::NDArray;
-use gluonish_base::tls::{FreeList, NODES, reap, tls};
+use gluonish_base::tls::{Listed, NODES, give, take};
 use gluonish_base::{Error, Result, Scalar, Site};
 use gluonish_engine::TapeMark;
 use gluonish_kernels::Attrs;
@@ -61,8 +61,14 @@ pub(crate) struct Head {
     pub(crate) site: Site,
 }
 
-/// Nodes that a thread keeps on its free list.
-const KEPT: u32 = 4096;
+impl Listed for Node {
+    const LIST: usize = NODES;
+    const KEPT: u32 = 4096;
+    #[inline(always)]
+    fn next(&mut self) -> &mut *mut Node {
+        &mut self.next
+    }
+}
 
 #[derive(Default)]
 pub(crate) struct Inner {
@@ -271,57 +277,16 @@ fn free(p: *mut Node) {
             let node = unsafe { &mut *p };
             head.set(node.next);
             node.empty();
-            recycle(node);
+            // SAFETY: nodes are boxed, and this one belongs to us alone.
+            unsafe { give(p) };
         }
         running.set(false);
     });
 }
 
-/// Puts an empty node on the free list.
-fn recycle(node: &'static mut Node) {
-    let list = &tls().free[NODES];
-    let p = std::ptr::from_mut(node);
-    if list.len.get() >= KEPT {
-        // SAFETY: nodes are boxed, and this one belongs to us alone.
-        return drop(unsafe { Box::from_raw(p) });
-    }
-    if list.head.get().is_null() {
-        reap(NODES, drain);
-    }
-    node.next = list.head.get().cast();
-    list.head.set(p.cast());
-    list.len.set(list.len.get() + 1);
-}
-
-/// The thread ends: its free nodes go back to the allocator.
-fn drain(list: &FreeList) {
-    let mut p = list.head.replace(null_mut()).cast::<Node>();
-    list.len.set(0);
-    while !p.is_null() {
-        // SAFETY: nodes on a free list are boxed and belong to its thread alone.
-        let node = unsafe { Box::from_raw(p) };
-        p = node.next;
-    }
-}
-
-/// A node that is not on any list.
-#[inline(always)]
-fn take() -> &'static mut Node {
-    let list = &tls().free[NODES];
-    let p = list.head.get().cast::<Node>();
-    if p.is_null() {
-        return fresh();
-    }
-    // SAFETY: what is on this thread's free list belongs to this thread alone.
-    let node = unsafe { &mut *p };
-    list.head.set(node.next.cast());
-    list.len.set(list.len.get() - 1);
-    node
-}
-
 #[cold]
-fn fresh() -> &'static mut Node {
-    Box::leak(Box::new(Node {
+fn fresh() -> *mut Node {
+    Box::into_raw(Box::new(Node {
         refs: AtomicU32::new(0),
         mark: AtomicU64::new(0),
         head: Head { kind: Kind::Leaf, site: Site::default() },
@@ -335,7 +300,12 @@ impl NodeRef {
     /// A node whose contents `fill` puts in.
     #[inline(always)]
     pub(crate) fn new(kind: Kind, site: Site, fill: impl FnOnce(&mut Inner)) -> NodeRef {
-        let node = take();
+        let mut p = take::<Node>();
+        if p.is_null() {
+            p = fresh();
+        }
+        // SAFETY: taken from the list or just made: nobody else knows it.
+        let node = unsafe { &mut *p };
         *node.refs.get_mut() = 1;
         *node.mark.get_mut() = 0;
         node.head = Head { kind, site };

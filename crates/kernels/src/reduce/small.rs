@@ -1,45 +1,11 @@
 //! A handful of values, reduced without a plan: planning would cost more than the work.
+use super::fold::{Acc, Fold, Max, Min, Sum};
 use crate::view::{Mode, Out, View};
 use crate::walk::each;
 use gluonish_base::{DType, Dims};
 
 /// Values for which this pays.
 const SMALL: usize = 64;
-
-/// What is accumulated.
-pub(super) trait Float: Copy {
-    const LOWEST: Self;
-    const HIGHEST: Self;
-    fn add(self, other: Self) -> Self;
-    fn over(self, count: f64) -> Self;
-    /// The larger one, or NaN.
-    fn larger(self, other: Self) -> Self;
-    /// The smaller one, or NaN.
-    fn smaller(self, other: Self) -> Self;
-}
-
-macro_rules! float {
-    ($t:ident) => {
-        impl Float for $t {
-            const LOWEST: $t = $t::NEG_INFINITY;
-            const HIGHEST: $t = $t::INFINITY;
-            fn add(self, other: $t) -> $t {
-                self + other
-            }
-            fn over(self, count: f64) -> $t {
-                (self as f64 / count) as $t
-            }
-            fn larger(self, other: $t) -> $t {
-                if self.is_nan() || self > other { self } else { other }
-            }
-            fn smaller(self, other: $t) -> $t {
-                if self.is_nan() || self < other { self } else { other }
-            }
-        }
-    };
-}
-float!(f32);
-float!(f64);
 
 /// Which reduction.
 #[derive(Clone, Copy, PartialEq)]
@@ -63,28 +29,33 @@ pub(super) fn reduce(what: What, x: &View<'_>, axes: u32, out: &Out<'_>) -> bool
     true
 }
 
-fn of<T: Float + Default>(what: What, x: &View<'_>, axes: u32, out: &Out<'_>) {
-    let mut values = [T::default(); SMALL];
+fn of<A: Acc>(what: What, x: &View<'_>, axes: u32, out: &Out<'_>)
+where
+    Sum: Fold<A>,
+    Max: Fold<A>,
+    Min: Fold<A>,
+{
+    let mut values = [A::default(); SMALL];
     let values = &mut values[..out.view.size];
     match what {
-        What::Sum | What::Mean => fold(x, axes, values, T::default(), T::add),
-        What::Max => fold(x, axes, values, T::LOWEST, T::larger),
-        What::Min => fold(x, axes, values, T::HIGHEST, T::smaller),
+        What::Sum | What::Mean => fold::<A, Sum>(x, axes, values),
+        What::Max => fold::<A, Max>(x, axes, values),
+        What::Min => fold::<A, Min>(x, axes, values),
     }
     if what == What::Mean {
-        let count = x.size as f64 / values.len() as f64;
-        values.iter_mut().for_each(|v| *v = v.over(count));
+        let count = x.size / values.len();
+        values.iter_mut().for_each(|v| *v = v.mean(count));
     }
     store(values, out);
 }
 
 /// Visits the values in row-major order, each with the number of its group.
-fn fold<T: Float>(x: &View<'_>, axes: u32, values: &mut [T], start: T, f: impl Fn(T, T) -> T) {
-    values.fill(start);
+fn fold<A: Acc, F: Fold<A>>(x: &View<'_>, axes: u32, values: &mut [A]) {
+    values.fill(F::START);
     if let ([value], true) = (&mut *values, x.contiguous) {
         // SAFETY: the view's own elements, one after the other.
-        let line = unsafe { std::slice::from_raw_parts(x.as_ptr::<T>().cast_const(), x.size) };
-        *value = line.iter().fold(start, |total, v| f(total, *v));
+        let line = unsafe { std::slice::from_raw_parts(x.as_ptr::<A>().cast_const(), x.size) };
+        *value = line.iter().fold(F::START, |total, v| F::join(total, *v));
         return;
     }
     let mut steps = Dims::filled(x.ndim(), 0);
@@ -95,17 +66,17 @@ fn fold<T: Float>(x: &View<'_>, axes: u32, values: &mut [T], start: T, f: impl F
     }
     each(x.shape, [x.strides, &steps], |[from, to]| {
         // SAFETY: an element of the view, by its own shape and strides.
-        let value = unsafe { *x.as_ptr::<T>().offset(from) };
-        values[to as usize] = f(values[to as usize], value);
+        let value = unsafe { *x.as_ptr::<A>().offset(from) };
+        values[to as usize] = F::join(values[to as usize], value);
     });
 }
 
 /// Puts the results in their places.
-fn store<T: Float>(values: &[T], out: &Out<'_>) {
+fn store<A: Acc>(values: &[A], out: &Out<'_>) {
     let v = &out.view;
     if v.contiguous && out.mode == Mode::Write {
         // SAFETY: the output's own elements, one after the other, and ours to write.
-        let line = unsafe { std::slice::from_raw_parts_mut(v.as_ptr::<T>(), values.len()) };
+        let line = unsafe { std::slice::from_raw_parts_mut(v.as_ptr::<A>(), values.len()) };
         line.iter_mut().zip(values).for_each(|(place, new)| *place = *new);
         return;
     }
@@ -114,8 +85,8 @@ fn store<T: Float>(values: &[T], out: &Out<'_>) {
         if let Some(new) = value.next() {
             // SAFETY: a place of the output, by its own shape and strides, and ours to write.
             unsafe {
-                let place = v.as_ptr::<T>().offset(at);
-                *place = if out.mode == Mode::Add { (*place).add(*new) } else { *new };
+                let place = v.as_ptr::<A>().offset(at);
+                *place = if out.mode == Mode::Add { (*place).plus(*new) } else { *new };
             }
         }
     });

@@ -1,5 +1,6 @@
 //! A handful of values: on the stack, without a plan.
 use super::{EXP, Real, Step};
+use crate::reduce::Fold;
 use crate::view::{Mode, Out, View};
 use crate::walk::each;
 use gluonish_base::isa::isa;
@@ -25,8 +26,8 @@ pub(super) fn run<A: Real>(x: &View<'_>, axis: usize, temperature: A, out: &Out<
         }
     });
     let groups = Groups::new(x, axis);
-    let mut tops = [A::LOWEST; SMALL];
-    groups.visit(|i, group| tops[group] = tops[group].larger(values[i]));
+    let mut tops = [A::Largest::START; SMALL];
+    groups.visit(|i, group| tops[group] = A::Largest::join(tops[group], values[i]));
     groups.visit(|i, group| values[i] = values[i].minus(tops[group]));
     let mut powers = [A::default(); SMALL];
     // SAFETY: the loop fits the machine; both sides hold as many values.

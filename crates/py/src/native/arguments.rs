@@ -1,5 +1,5 @@
 //! From the arguments of a Python call to inputs and attributes.
-use super::attribute::{int, parse};
+use super::attribute::{int, items, parse};
 use super::callable::{OpObject, Slot};
 use super::object::get;
 use super::operand::Operand;
@@ -126,13 +126,8 @@ impl<'a> Given<'a> {
     pub(super) unsafe fn variadic(&mut self, op: &'static Op, o: *mut PyObject) -> PyResult<()> {
         // SAFETY: by contract; items are borrowed from a list or tuple that is alive.
         unsafe {
-            let n = match (PyTuple_Check(o) != 0, PyList_Check(o) != 0) {
-                (true, _) => PyTuple_Size(o),
-                (_, true) => PyList_Size(o),
-                _ => return self.one_more(op, o),
-            };
-            for i in 0..n {
-                let item = if PyTuple_Check(o) != 0 { PyTuple_GetItem(o, i) } else { PyList_GetItem(o, i) };
+            let Some(all) = items(o) else { return self.one_more(op, o) };
+            for item in all {
                 self.one_more(op, item)?;
             }
         }
@@ -215,17 +210,10 @@ impl<'a> Given<'a> {
                 return Ok(());
             }
             self.out_object = o;
-            let n = match (PyTuple_Check(o) != 0, PyList_Check(o) != 0) {
-                (true, _) => PyTuple_Size(o),
-                (_, true) => PyList_Size(o),
-                _ => {
-                    self.out.push(get(o).ok_or_else(|| not_an_array(op, "out", o))?);
-                    return Ok(());
-                }
-            };
-            for i in 0..n {
-                let item = if PyTuple_Check(o) != 0 { PyTuple_GetItem(o, i) } else { PyList_GetItem(o, i) };
-                self.out.push(get(item).ok_or_else(|| not_an_array(op, "out", item))?);
+            let mut add = |o| get(o).ok_or_else(|| not_an_array(op, "out", o)).map(|a| self.out.push(a));
+            match items(o) {
+                Some(mut all) => all.try_for_each(add)?,
+                None => add(o)?,
             }
         }
         Ok(())
@@ -254,7 +242,7 @@ impl<'a> Given<'a> {
         if all && me.required & !self.set == 0 { Ok(()) } else { self.incomplete(me.op) }
     }
 
-    /// Optional inputs may be missing, and attributes that must be given may have been given as None.
+    /// Optional inputs may be missing, and what `nd` asks for may have a default in `np`.
     #[cold]
     fn incomplete(&self, op: &'static Op) -> PyResult<()> {
         if !op.is_variadic() {

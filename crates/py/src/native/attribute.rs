@@ -65,25 +65,36 @@ unsafe fn float(o: *mut PyObject) -> Option<f64> {
     }
 }
 
+/// The items of a list or a tuple, borrowed from it; `None` when the object is neither.
+///
+/// # Safety
+/// `o` is a live object of an attached thread that outlives the items' use, in which nobody changes it.
+#[inline(always)]
+pub(super) unsafe fn items(o: *mut PyObject) -> Option<impl Iterator<Item = *mut PyObject>> {
+    // SAFETY: by contract.
+    let (tuple, n) = unsafe {
+        match (PyTuple_Check(o) != 0, PyList_Check(o) != 0) {
+            (true, _) => (true, PyTuple_Size(o)),
+            (_, true) => (false, PyList_Size(o)),
+            _ => return None,
+        }
+    };
+    // SAFETY: by contract; the positions exist.
+    Some((0..n).map(move |i| unsafe { if tuple { PyTuple_GetItem(o, i) } else { PyList_GetItem(o, i) } }))
+}
+
 /// # Safety
 /// As `int`.
 unsafe fn ints(o: *mut PyObject) -> Option<Dims> {
     // SAFETY: by contract; items are borrowed from a list or tuple that is alive.
     unsafe {
         let mut d = Dims::EMPTY;
-        let n = match (PyTuple_Check(o) != 0, PyList_Check(o) != 0) {
-            (true, _) => PyTuple_Size(o),
-            (_, true) => PyList_Size(o),
-            _ => {
-                if let Some(v) = int(o) {
-                    d.push(v as isize);
-                    return Some(d);
-                }
-                return from_sequence(o);
-            }
+        let Some(items) = items(o) else {
+            let Some(v) = int(o) else { return from_sequence(o) };
+            d.push(v as isize);
+            return Some(d);
         };
-        for i in 0..n {
-            let item = if PyTuple_Check(o) != 0 { PyTuple_GetItem(o, i) } else { PyList_GetItem(o, i) };
+        for item in items {
             if !d.try_push(int(item)? as isize) {
                 return None;
             }
