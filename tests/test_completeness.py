@@ -7,7 +7,7 @@ from samples import SAMPLES
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_op_has_samples(name):
-    assert any(s.op == name for s in SAMPLES), f"{name} has no sample: add a line to tests/samples.py"
+    assert any(s.op == name for s in SAMPLES), f"{name} has no sample: add a line to tests/samples/"
 
 
 @pytest.mark.parametrize("name", [n for n in NAMES if TABLE[n]["grad"] == "rule"])

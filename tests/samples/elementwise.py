@@ -1,20 +1,14 @@
-"""Samples of every op: a line says what it is called with and what NumPy answers. The drivers in `ops` do the rest:
-types, layouts, gradients, engines, threads, instruction sets, `out=`, errors. An op without a line fails the suite.
-
-Here are the elementwise ops, and those that make arrays from nothing; `samples_of_arrays` has the others."""
+"""Samples: elementwise ops, and those that make arrays from nothing."""
 
 from __future__ import annotations
 
 import math
 
 import numpy as np
-import samples_of_arrays  # noqa: F401 - adds its own
 from ops.sampling import (
     FLOATS,
     INTS,
     NUMBERS,
-    SAMPLES,
-    Sample,
     binary,
     index,
     mask,
@@ -24,8 +18,6 @@ from ops.sampling import (
     sample,
     unary,
 )
-
-__all__ = ["SAMPLES", "Sample"]
 
 _erf = np.vectorize(math.erf, otypes=[float])
 _erfc = np.vectorize(math.erfc, otypes=[float])

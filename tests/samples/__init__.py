@@ -1,0 +1,8 @@
+"""Samples of every op: a line says what it is called with and what NumPy answers. The drivers in `ops` do the rest:
+types, layouts, gradients, engines, threads, instruction sets, `out=`, errors. An op without a line fails the suite."""
+
+from ops.sampling import SAMPLES, Sample
+
+from samples import elementwise, matrices, movement, order, positions, reductions, softmax  # noqa: F401 - they add theirs
+
+__all__ = ["SAMPLES", "Sample"]
