@@ -4,7 +4,7 @@ The hand-written part of the file ends at MARKER; everything below it comes from
 face a class whose members have the signatures that Python sees. A row of the table is a dict:
 
     name, doc
-    inputs   [{name, kind}], kind one of required, optional, variadic, parameter, auxiliary
+    inputs   [{name, np_name, kind}], kind one of required, optional, variadic, parameter, auxiliary
     attrs    [{name, kind, default, doc}], kind as an annotation ("int | None"); no `default`: it must be given;
              np_name and np_default where the np face differs; nd or np False where that face does not have it;
              spread true where a method also takes a list's values one by one
@@ -42,12 +42,13 @@ INPUT_KINDS = {
 Row = dict[str, Any]
 
 
-def input_parameter(row: Row, entry: Row) -> str:
+def input_parameter(row: Row, entry: Row, face: str) -> str:
     kind = entry["kind"]
     if kind not in INPUT_KINDS:
         raise SystemExit(f"gen_stubs: input {entry['name']} of {row['name']} is of unknown kind {kind!r}")
     star = "*" if kind == "variadic" else ""
-    return f"{star}{spelled(entry['name'])}: {INPUT_KINDS[kind]}"
+    name = entry.get("np_name", entry["name"]) if face == "np" else entry["name"]
+    return f"{star}{spelled(name)}: {INPUT_KINDS[kind]}"
 
 
 def attr_parameter(entry: Row, face: str) -> str:
@@ -69,7 +70,7 @@ def parameters(row: Row, face: str) -> Iterator[str]:
     """What stands between the brackets: inputs, attributes, device, `out`; keywords only once order would not do."""
     method = face == "methods"
     given = ["self"] if method else []
-    given += [input_parameter(row, entry) for entry in row["inputs"][method:]]
+    given += [input_parameter(row, entry, face) for entry in row["inputs"][method:]]
     has_face = "np" if face == "np" else "nd"
     given += [attr_parameter(entry, face) for entry in row["attrs"] if entry.get(has_face, True)]
     named = [f"out: {result(row)} | None = None"]

@@ -902,20 +902,20 @@ class NdOps:
 
 class NpOps:
     @staticmethod
-    def abs(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def abs(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """Absolute value."""
 
     @staticmethod
-    def absolute(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def absolute(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """Absolute value."""
 
     @staticmethod
-    def add(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def add(x1: ArrayLike, x2: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """`lhs + rhs`."""
 
     @staticmethod
     def amax(
-        data: ArrayLike,
+        a: ArrayLike,
         axis: int | Sequence[int] | None = None,
         dtype: DTypeLike | None = None,
         keepdims: bool = False,
@@ -926,7 +926,7 @@ class NpOps:
 
     @staticmethod
     def amin(
-        data: ArrayLike,
+        a: ArrayLike,
         axis: int | Sequence[int] | None = None,
         dtype: DTypeLike | None = None,
         keepdims: bool = False,
@@ -936,187 +936,175 @@ class NpOps:
         """Smallest value over axes; NaN if there is one."""
 
     @staticmethod
-    def arccos(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def arccos(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """Inverse cosine, in radians."""
 
     @staticmethod
-    def arccosh(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def arccosh(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """Inverse hyperbolic cosine."""
 
     @staticmethod
-    def arcsin(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def arcsin(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """Inverse sine, in radians."""
 
     @staticmethod
-    def arcsinh(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def arcsinh(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """Inverse hyperbolic sine."""
 
     @staticmethod
-    def arctan(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def arctan(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """Inverse tangent, in radians."""
 
     @staticmethod
-    def arctan2(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def arctan2(x1: ArrayLike, x2: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """The angle of the point (rhs, lhs), in radians."""
 
     @staticmethod
-    def arctanh(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def arctanh(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """Inverse hyperbolic tangent."""
 
     @staticmethod
-    def argmax(
-        data: ArrayLike,
-        axis: int | None = None,
-        keepdims: bool = False,
-        *,
-        out: NDArray | None = None,
-    ) -> NDArray:
+    def argmax(a: ArrayLike, axis: int | None = None, keepdims: bool = False, *, out: NDArray | None = None) -> NDArray:
         """Position of the largest value along an axis, or in the flattened array."""
 
     @staticmethod
-    def argmin(
-        data: ArrayLike,
-        axis: int | None = None,
-        keepdims: bool = False,
-        *,
-        out: NDArray | None = None,
-    ) -> NDArray:
+    def argmin(a: ArrayLike, axis: int | None = None, keepdims: bool = False, *, out: NDArray | None = None) -> NDArray:
         """Position of the smallest value along an axis, or in the flattened array."""
 
     @staticmethod
-    def broadcast_to(data: ArrayLike, shape: int | Sequence[int], *, out: NDArray | None = None) -> NDArray:
+    def broadcast_to(a: ArrayLike, shape: int | Sequence[int], *, out: NDArray | None = None) -> NDArray:
         """The values repeated over a larger shape, without a copy."""
 
     @staticmethod
-    def cbrt(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def cbrt(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """Cube root."""
 
     @staticmethod
-    def ceil(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def ceil(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """The smallest integer not below `x`."""
 
     @staticmethod
-    def clip(data: ArrayLike, a_min: ArrayLike, a_max: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def clip(a: ArrayLike, a_min: ArrayLike, a_max: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """`x` held between two bounds."""
 
     @staticmethod
-    def concat(*data: ArrayLike, axis: int = 0, out: NDArray | None = None) -> NDArray:
+    def concat(*a: ArrayLike, axis: int = 0, out: NDArray | None = None) -> NDArray:
         """Arrays joined along an axis."""
 
     @staticmethod
-    def concatenate(*data: ArrayLike, axis: int = 0, out: NDArray | None = None) -> NDArray:
+    def concatenate(*a: ArrayLike, axis: int = 0, out: NDArray | None = None) -> NDArray:
         """Arrays joined along an axis."""
 
     @staticmethod
-    def copy(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def copy(a: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """A fresh contiguous array with the same values."""
 
     @staticmethod
-    def cos(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def cos(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """Cosine of an angle in radians."""
 
     @staticmethod
-    def cosh(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def cosh(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """Hyperbolic cosine."""
 
     @staticmethod
-    def deg2rad(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def deg2rad(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """Degrees to radians."""
 
     @staticmethod
-    def degrees(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def degrees(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """Radians to degrees."""
 
     @staticmethod
-    def divide(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def divide(x1: ArrayLike, x2: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """`lhs / rhs`, as real numbers."""
 
     @staticmethod
-    def equal(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def equal(x1: ArrayLike, x2: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """Whether `lhs == rhs`."""
 
     @staticmethod
-    def exp(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def exp(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """`e ** x`."""
 
     @staticmethod
-    def expand_dims(data: ArrayLike, axis: int, *, out: NDArray | None = None) -> NDArray:
+    def expand_dims(a: ArrayLike, axis: int, *, out: NDArray | None = None) -> NDArray:
         """A new axis of size 1."""
 
     @staticmethod
-    def expm1(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def expm1(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """`exp(x) - 1`, accurate near 0."""
 
     @staticmethod
-    def fabs(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def fabs(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """Absolute value."""
 
     @staticmethod
-    def fix(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def fix(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """The integer part of `x`."""
 
     @staticmethod
-    def floor(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def floor(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """The largest integer not above `x`."""
 
     @staticmethod
-    def floor_divide(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def floor_divide(x1: ArrayLike, x2: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """The largest integer not above `lhs / rhs`."""
 
     @staticmethod
-    def greater(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def greater(x1: ArrayLike, x2: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """Whether `lhs > rhs`."""
 
     @staticmethod
-    def greater_equal(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def greater_equal(x1: ArrayLike, x2: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """Whether `lhs >= rhs`."""
 
     @staticmethod
-    def hypot(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def hypot(x1: ArrayLike, x2: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """`sqrt(lhs ** 2 + rhs ** 2)`, without overflow."""
 
     @staticmethod
-    def isnan(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def isnan(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """Whether `x` is not a number."""
 
     @staticmethod
-    def less(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def less(x1: ArrayLike, x2: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """Whether `lhs < rhs`."""
 
     @staticmethod
-    def less_equal(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def less_equal(x1: ArrayLike, x2: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """Whether `lhs <= rhs`."""
 
     @staticmethod
-    def log(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def log(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """Natural logarithm; -inf at 0, NaN below."""
 
     @staticmethod
-    def log10(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def log10(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """Logarithm to base 10."""
 
     @staticmethod
-    def log1p(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def log1p(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """`log(1 + x)`, accurate near 0."""
 
     @staticmethod
-    def log2(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def log2(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """Logarithm to base 2."""
 
     @staticmethod
-    def logical_and(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def logical_and(x1: ArrayLike, x2: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """Whether both are not 0."""
 
     @staticmethod
-    def logical_not(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def logical_not(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """Whether `x` is 0."""
 
     @staticmethod
-    def logical_or(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def logical_or(x1: ArrayLike, x2: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """Whether one of the two is not 0."""
 
     @staticmethod
-    def logical_xor(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def logical_xor(x1: ArrayLike, x2: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """Whether exactly one of the two is not 0."""
 
     @staticmethod
@@ -1125,7 +1113,7 @@ class NpOps:
 
     @staticmethod
     def max(
-        data: ArrayLike,
+        a: ArrayLike,
         axis: int | Sequence[int] | None = None,
         dtype: DTypeLike | None = None,
         keepdims: bool = False,
@@ -1135,12 +1123,12 @@ class NpOps:
         """Largest value over axes; NaN if there is one."""
 
     @staticmethod
-    def maximum(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def maximum(x1: ArrayLike, x2: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """The larger of two; NaN if either is."""
 
     @staticmethod
     def mean(
-        data: ArrayLike,
+        a: ArrayLike,
         axis: int | Sequence[int] | None = None,
         dtype: DTypeLike | None = None,
         keepdims: bool = False,
@@ -1151,7 +1139,7 @@ class NpOps:
 
     @staticmethod
     def min(
-        data: ArrayLike,
+        a: ArrayLike,
         axis: int | Sequence[int] | None = None,
         dtype: DTypeLike | None = None,
         keepdims: bool = False,
@@ -1161,88 +1149,88 @@ class NpOps:
         """Smallest value over axes; NaN if there is one."""
 
     @staticmethod
-    def minimum(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def minimum(x1: ArrayLike, x2: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """The smaller of two; NaN if either is."""
 
     @staticmethod
-    def mod(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def mod(x1: ArrayLike, x2: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """The remainder, with the sign of `rhs`."""
 
     @staticmethod
-    def multiply(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def multiply(x1: ArrayLike, x2: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """`lhs * rhs`."""
 
     @staticmethod
-    def negative(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def negative(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """`-x`."""
 
     @staticmethod
-    def not_equal(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def not_equal(x1: ArrayLike, x2: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """Whether `lhs != rhs`."""
 
     @staticmethod
-    def ones_like(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def ones_like(a: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """Ones of the input's shape and type."""
 
     @staticmethod
-    def power(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def power(x1: ArrayLike, x2: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """`lhs ** rhs`; of integers an integer."""
 
     @staticmethod
-    def rad2deg(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def rad2deg(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """Radians to degrees."""
 
     @staticmethod
-    def radians(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def radians(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """Degrees to radians."""
 
     @staticmethod
-    def reciprocal(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def reciprocal(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """`1 / x`."""
 
     @staticmethod
-    def remainder(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def remainder(x1: ArrayLike, x2: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """The remainder, with the sign of `rhs`."""
 
     @staticmethod
-    def reshape(data: ArrayLike, newshape: int | Sequence[int], *, out: NDArray | None = None) -> NDArray:
+    def reshape(a: ArrayLike, newshape: int | Sequence[int], *, out: NDArray | None = None) -> NDArray:
         """The same values in another shape; -1 is what is left."""
 
     @staticmethod
-    def rint(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def rint(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """The nearest integer, halves to even."""
 
     @staticmethod
-    def sign(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def sign(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """-1, 0 or 1 by the sign of `x`."""
 
     @staticmethod
-    def sin(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def sin(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """Sine of an angle in radians."""
 
     @staticmethod
-    def sinh(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def sinh(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """Hyperbolic sine."""
 
     @staticmethod
-    def sqrt(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def sqrt(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """Square root; NaN below 0."""
 
     @staticmethod
-    def square(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def square(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """`x * x`."""
 
     @staticmethod
-    def squeeze(data: ArrayLike, axis: int | Sequence[int] | None = None, *, out: NDArray | None = None) -> NDArray:
+    def squeeze(a: ArrayLike, axis: int | Sequence[int] | None = None, *, out: NDArray | None = None) -> NDArray:
         """Without the axes of size 1, or without those given."""
 
     @staticmethod
-    def subtract(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def subtract(x1: ArrayLike, x2: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """`lhs - rhs`."""
 
     @staticmethod
     def sum(
-        data: ArrayLike,
+        a: ArrayLike,
         axis: int | Sequence[int] | None = None,
         dtype: DTypeLike | None = None,
         keepdims: bool = False,
@@ -1252,27 +1240,27 @@ class NpOps:
         """Sum over axes."""
 
     @staticmethod
-    def swapaxes(data: ArrayLike, axis1: int = 0, axis2: int = 0, *, out: NDArray | None = None) -> NDArray:
+    def swapaxes(a: ArrayLike, axis1: int = 0, axis2: int = 0, *, out: NDArray | None = None) -> NDArray:
         """Two axes exchanged."""
 
     @staticmethod
-    def tan(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def tan(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """Tangent of an angle in radians."""
 
     @staticmethod
-    def tanh(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def tanh(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """Hyperbolic tangent."""
 
     @staticmethod
-    def transpose(data: ArrayLike, axes: int | Sequence[int] | None = None, *, out: NDArray | None = None) -> NDArray:
+    def transpose(a: ArrayLike, axes: int | Sequence[int] | None = None, *, out: NDArray | None = None) -> NDArray:
         """The axes in another order; reversed when none is given."""
 
     @staticmethod
-    def true_divide(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def true_divide(x1: ArrayLike, x2: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """`lhs / rhs`, as real numbers."""
 
     @staticmethod
-    def trunc(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def trunc(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """The integer part of `x`."""
 
     @staticmethod
@@ -1280,7 +1268,7 @@ class NpOps:
         """`x` where the condition is not 0, else `y`."""
 
     @staticmethod
-    def zeros_like(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def zeros_like(a: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """Zeros of the input's shape and type."""
 
 class ArrayOps:

@@ -453,3 +453,10 @@ def test_messages_name_the_op_that_was_called():
         nd.dot(nd.ones((2, 3)), nd.ones((2, 3)))
     with pytest.raises(mx.errors.ShapeError, match=r"^reshape: "):
         nd.ones(3).reshape_like(nd.ones(4))
+
+
+def test_the_number_of_arrays_can_be_said():
+    x = nd.ones((2, 2))
+    assert nd.concat(x, x, num_args=2, dim=0).shape == (4, 2)
+    with pytest.raises(errors.ArgumentError, match="num_args=3, but 2 arrays are given"):
+        nd.concat(x, x, num_args=3)

@@ -255,3 +255,10 @@ def test_npx():
     npx.waitall()
     with pytest.raises(AttributeError, match="did you mean softmax"):
         npx.softmx
+
+
+def test_inputs_have_numpys_names():
+    x = np.array([1.0, 2.0])
+    assert np.sum(a=x).item() == 3
+    assert np.add(x1=x, x2=x).tolist() == [2.0, 4.0]
+    assert np.exp(x=np.array(0.0)).item() == 1

@@ -31,6 +31,8 @@ pub struct Op {
     pub updates: &'static [(usize, usize)],
     pub flags: Flags,
     pub faces: Faces,
+    /// What NumPy calls the inputs, where `input_name` does not guess it.
+    pub np_inputs: &'static [&'static str],
     /// The ONNX operator with the same meaning, where there is one.
     pub onnx: &'static str,
 }
@@ -197,6 +199,7 @@ impl Op {
             updates: &[],
             flags: Flags { random: false, creates: false, in_place: false, internal: false },
             faces: Faces { nd: &[], np: &[], methods: &[], operator: "" },
+            np_inputs: &[],
             onnx: "",
         }
     }
@@ -250,6 +253,10 @@ impl Op {
         self.faces.np = names;
         self
     }
+    pub const fn np_inputs(mut self, names: &'static [&'static str]) -> Op {
+        self.np_inputs = names;
+        self
+    }
     pub const fn methods(mut self, names: &'static [&'static str]) -> Op {
         self.faces.methods = names;
         self
@@ -278,6 +285,20 @@ impl Op {
     pub const fn internal(mut self) -> Op {
         self.flags.internal = true;
         self
+    }
+
+    /// The name of an input in a face: NumPy calls operands of elementwise functions x, or x1 and x2, and others a.
+    pub fn input_name(&self, np: bool, i: usize) -> &'static str {
+        let own = self.inputs[i].name;
+        match (&self.body, self.inputs.len(), i) {
+            _ if !np => own,
+            _ if i < self.np_inputs.len() => self.np_inputs[i],
+            (Body::Map(_), 1, _) => "x",
+            (Body::Map(_), 2, 0) => "x1",
+            (Body::Map(_), 2, _) => "x2",
+            _ if own == "data" => "a",
+            _ => own,
+        }
     }
 
     /// Outputs of a call, hidden ones included.

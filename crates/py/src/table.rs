@@ -27,13 +27,15 @@ fn attrs_of(op: &'static Op, face: Face) -> impl Iterator<Item = (&'static str, 
 
 /// As Python writes it: `(data, axis=None, keepdims=False, out=None)`.
 pub(crate) fn signature(op: &'static Op, face: Face) -> String {
+    let named = |i: usize| op.input_name(face == Face::Np, i);
     let mut parts: Vec<String> = op
         .inputs
         .iter()
-        .map(|i| match i.kind {
-            InputKind::Variadic => format!("*{}", i.name),
-            InputKind::Optional => format!("{}=None", i.name),
-            _ => i.name.to_string(),
+        .enumerate()
+        .map(|(i, x)| match x.kind {
+            InputKind::Variadic => format!("*{}", named(i)),
+            InputKind::Optional => format!("{}=None", named(i)),
+            _ => named(i).to_string(),
         })
         .collect();
     parts.extend(attrs_of(op, face).map(|(name, a)| match default_of(a, face) {
@@ -118,10 +120,11 @@ fn op_row<'py>(py: Python<'py>, op: &'static Op) -> PyResult<Bound<'py, PyDict>>
     d.set_item("name", op.name)?;
     d.set_item("doc", op.doc)?;
     let inputs = PyList::empty(py);
-    for i in op.inputs {
+    for (i, x) in op.inputs.iter().enumerate() {
         let row = PyDict::new(py);
-        row.set_item("name", i.name)?;
-        row.set_item("kind", format!("{:?}", i.kind).to_lowercase())?;
+        row.set_item("name", x.name)?;
+        row.set_item("np_name", op.input_name(true, i))?;
+        row.set_item("kind", format!("{:?}", x.kind).to_lowercase())?;
         inputs.append(row)?;
     }
     d.set_item("inputs", inputs)?;

@@ -198,9 +198,22 @@ impl<'a> Given<'a> {
                 Some(Slot::Out) => self.output(op, o),
                 Some(Slot::Device) => self.device(op, o),
                 Some(Slot::Name) => Ok(()),
+                Some(Slot::Count) => self.count(op, o),
                 None => Err(unknown(me, name)),
             }
         }
+    }
+
+    /// Gluon's `num_args`, which must be the number of arrays that stand before it.
+    unsafe fn count(&self, op: &'static Op, o: *mut PyObject) -> PyResult<()> {
+        // SAFETY: as `input`.
+        let said = unsafe { int(o) };
+        if said == Some(self.ins.len() as i64) {
+            return Ok(());
+        }
+        // SAFETY: as `input`.
+        let said = unsafe { text(o) };
+        Err(argument(op.name, format!("num_args={said}, but {} arrays are given", self.ins.len())))
     }
 
     unsafe fn output(&mut self, op: &'static Op, o: *mut PyObject) -> PyResult<()> {

@@ -37,6 +37,8 @@ pub(super) enum Slot {
     Device,
     /// Gluon's name of a symbol, which an array does not have.
     Name,
+    /// How many arrays Gluon code says that it gives.
+    Count,
 }
 
 struct Param {
@@ -88,7 +90,7 @@ impl OpObject {
     }
 
     pub(super) fn names(&self) -> impl Iterator<Item = &'static str> + '_ {
-        self.params.iter().filter(|p| p.slot != Slot::Name).map(|p| p.name)
+        self.params.iter().filter(|p| !matches!(p.slot, Slot::Name | Slot::Count)).map(|p| p.name)
     }
 }
 
@@ -337,7 +339,7 @@ fn op_type(py: Python<'_>) -> PyResult<*mut PyTypeObject> {
 fn signature_of(op: &'static Op, face: Face) -> (Vec<(&'static str, Slot)>, usize) {
     let np = face == Face::Np;
     let mut all: Vec<(&'static str, Slot)> =
-        op.inputs.iter().enumerate().map(|(i, x)| (x.name, Slot::Input(i as u8))).collect();
+        (0..op.inputs.len()).map(|i| (op.input_name(np, i), Slot::Input(i as u8))).collect();
     for (i, a) in op.attrs.iter().enumerate() {
         if if np { a.np } else { a.nd } {
             all.push((if np && !a.np_name.is_empty() { a.np_name } else { a.name }, Slot::Attr(i as u8)));
@@ -350,6 +352,9 @@ fn signature_of(op: &'static Op, face: Face) -> (Vec<(&'static str, Slot)>, usiz
     }
     if !np {
         all.push(("name", Slot::Name));
+    }
+    if !np && op.is_variadic() {
+        all.push(("num_args", Slot::Count));
     }
     (all, positional)
 }
