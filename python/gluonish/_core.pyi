@@ -427,6 +427,10 @@ class NdOps:
         """Radians to degrees."""
 
     @staticmethod
+    def digamma(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """The slope of `gammaln`."""
+
+    @staticmethod
     def divide(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """`lhs / rhs`, as real numbers."""
 
@@ -466,6 +470,10 @@ class NdOps:
         """The error function."""
 
     @staticmethod
+    def erfinv(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """The inverse of `erf`, from (-1, 1) to the real numbers."""
+
+    @staticmethod
     def exp(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """`e ** x`."""
 
@@ -484,6 +492,14 @@ class NdOps:
     @staticmethod
     def floor(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """The largest integer not above `x`."""
+
+    @staticmethod
+    def gamma(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """The gamma function: `(n - 1)!` at `n`; NaN at the negative integers."""
+
+    @staticmethod
+    def gammaln(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """The logarithm of the magnitude of the gamma function."""
 
     @staticmethod
     def gelu(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:

@@ -23,7 +23,8 @@ SECONDS = 30  # that the calls of one row may take
 GENERAL = {s.op: s for s in reversed(KNOWN) if s.ref is not None and (TABLE[s.op]["elementwise"] or s.op in {
     "sum", "mean", "max", "min", "argmax", "argmin", "softmax", "log_softmax", "matmul", "dot", "where", "transpose",
     "swapaxes",
-    "expand_dims", "squeeze", "zeros_like", "ones_like", "_copy", "boolean_mask"}) and s.op != "_where"}  # fmt: skip
+    "expand_dims", "squeeze", "zeros_like", "ones_like", "_copy", "boolean_mask"}) and s.op != "_where"
+    and all(a.number is None for a in s.args)}  # fmt: skip
 
 
 class Caller:

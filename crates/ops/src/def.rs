@@ -203,6 +203,10 @@ impl Op {
             onnx: "",
         }
     }
+    pub const fn inputs(mut self, inputs: &'static [Input]) -> Op {
+        self.inputs = inputs;
+        self
+    }
     pub const fn attrs(mut self, attrs: &'static [Attr]) -> Op {
         self.attrs = attrs;
         self

@@ -18,6 +18,7 @@ mod random;
 mod reduce;
 mod softmax;
 mod sort;
+mod special;
 pub mod testing;
 mod unary;
 
@@ -39,5 +40,6 @@ pub mod rows {
     pub use crate::reduce::*;
     pub use crate::softmax::*;
     pub use crate::sort::*;
+    pub use crate::special::*;
     pub use crate::unary::*;
 }

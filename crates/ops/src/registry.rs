@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 static FAMILIES: &[&[&Op]] = &[
     crate::unary::ROWS,
     crate::binary::ROWS,
+    crate::special::ROWS,
     crate::compare::ROWS,
     crate::reduce::ROWS,
     crate::matmul::ROWS,

@@ -10,7 +10,7 @@ use gluonish_kernels::map::Map;
 use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, LN_10, PI};
 
 /// A row for `map`, known to Python under `names` as functions and methods.
-const fn unary(names: &'static [&'static str], doc: &'static str, map: Map) -> Op {
+pub(crate) const fn unary(names: &'static [&'static str], doc: &'static str, map: Map) -> Op {
     let infer = infer::of_map(&map);
     let mut op =
         Op::new(names[0], doc, DATA, Body::Map(map)).infer(infer).cost(Cost::Map).nd(names).np(names).methods(names);

@@ -36,7 +36,23 @@ __all__ = [
 ]
 
 # Rows that MXNet has under these names in npx, not in np.
-_ROWS = ("erf", "gelu", "log_softmax", "one_hot", "pick", "relu", "rsqrt", "sigmoid", "softmax", "softsign", "topk")
+_ROWS = (
+    "digamma",
+    "erf",
+    "erfinv",
+    "gamma",
+    "gammaln",
+    "gelu",
+    "log_softmax",
+    "one_hot",
+    "pick",
+    "relu",
+    "rsqrt",
+    "sigmoid",
+    "softmax",
+    "softsign",
+    "topk",
+)
 globals().update({name: function for name, function in functions("nd").items() if name in _ROWS})
 __all__ += list(_ROWS)
 

@@ -40,6 +40,8 @@ pub enum Fun2 {
     Arctan2,
     Hypot,
     Fmod,
+    /// The order, then the value.
+    Polygamma,
 }
 
 impl Fun {
@@ -118,6 +120,7 @@ impl Fun2 {
             Fun2::Arctan2 => a.atan2(b),
             Fun2::Hypot => a.hypot(b),
             Fun2::Fmod => a % b,
+            Fun2::Polygamma => special::polygamma(a, b),
         }
     }
 
@@ -127,6 +130,7 @@ impl Fun2 {
             Fun2::Arctan2 => "atan2",
             Fun2::Hypot => "hypot",
             Fun2::Fmod => "fmod",
+            Fun2::Polygamma => "gl_polygamma",
         }
     }
 }

@@ -221,6 +221,8 @@ pub trait Float: Lanes {
     fn gamma(self, x: Self::V) -> Self::V;
     fn gammaln(self, x: Self::V) -> Self::V;
     fn digamma(self, x: Self::V) -> Self::V;
+    /// The derivative of order `n` of `digamma`, for integral `n` of at least 0.
+    fn polygamma(self, n: Self::V, x: Self::V) -> Self::V;
 
     /// Whether the sign is minus, also that of a zero or a NaN.
     #[inline(always)]

@@ -110,7 +110,7 @@ __device__ double gl_digamma(double x) {
     double y = 0.0;
     if (x <= 0.0) {
         if (x == floor(x)) return x == 0.0 ? copysign(__longlong_as_double(0x7ff0000000000000ll), -x) : x - x + __longlong_as_double(0x7ff8000000000000ll);
-        y = -3.14159265358979323846 / tan(3.14159265358979323846 * (x - floor(x)));
+        y = -3.14159265358979323846 / tan(3.14159265358979323846 * (x - rint(x)));
         x = 1.0 - x;
     }
     for (; x < 10.0; x += 1.0) y -= 1.0 / x;
@@ -123,4 +123,39 @@ __device__ double gl_digamma(double x) {
     s = s * z - 1.0 / 120.0;
     s = s * z + 1.0 / 12.0;
     return y + log(x) - 0.5 / x - z * s;
+}
+
+// 1 / x^s + 1 / (x + 1)^s + ... for x > 0.
+__device__ double gl_inverse_powers(double s, double x) {
+    const double bernoulli[8] = {1.0 / 12.0, -1.0 / 720.0, 1.0 / 30240.0, -1.0 / 1209600.0, 1.0 / 47900160.0,
+                                 -691.0 / 1307674368000.0, 1.0 / 74724249600.0, -3617.0 / 10670622842880000.0};
+    double sum = 0.0;
+    for (; x < s + 12.0; x += 1.0) sum += pow(x, -s);
+    if (x - x != 0.0) return sum;
+    double last = pow(x, -s);
+    double factor = last * s / x, tail = last * (x / (s - 1.0) + 0.5);
+    for (int k = 0; k < 8; ++k) {
+        double at = s + 2.0 * k;
+        tail += bernoulli[k] * factor;
+        factor *= (at + 1.0) * (at + 2.0) / (x * x);
+    }
+    return sum + tail;
+}
+__device__ double gl_polygamma(double n, double x) {
+    const double nan = __longlong_as_double(0x7ff8000000000000ll);
+    if (n == 0.0) return gl_digamma(x);
+    if (!(n >= 1.0 && n <= 170.0) || n != floor(n) || x != x || (x < 0.0 && x - x != 0.0)) return nan;
+    bool odd = fmod(n, 2.0) == 1.0;
+    double sum;
+    if (x > 0.0) {
+        sum = gl_inverse_powers(n + 1.0, x);
+    } else if (x == floor(x)) {
+        sum = x == 0.0 ? pow(1.0 / x, n + 1.0) : nan;
+    } else {
+        double f = x - floor(x);
+        double below = gl_inverse_powers(n + 1.0, 1.0 - f) - gl_inverse_powers(n + 1.0, 1.0 - x);
+        sum = gl_inverse_powers(n + 1.0, f) + (odd ? below : -below);
+    }
+    double sized = tgamma(n + 1.0) * sum;
+    return odd ? sized : -sized;
 }

@@ -67,7 +67,7 @@ macro_rules! single_functions {
         $crate::formula::each! {
             erfc Erfc erfinv Erfinv cbrt Cbrt gamma Gamma gammaln Gammaln digamma Digamma
         }
-        $crate::formula::each2! { hypot Hypot }
+        $crate::formula::each2! { hypot Hypot polygamma Polygamma }
         #[inline(always)]
         fn arctan2(self, y: Self::V, x: Self::V) -> Self::V {
             $crate::formula::circular::arctan2(self, y, x)
@@ -88,7 +88,7 @@ macro_rules! double_functions {
             arccosh Arccosh arctanh Arctanh cbrt Cbrt erfc Erfc erfinv Erfinv gamma Gamma gammaln Gammaln
             digamma Digamma
         }
-        $crate::formula::each2! { pow Pow arctan2 Arctan2 hypot Hypot }
+        $crate::formula::each2! { pow Pow arctan2 Arctan2 hypot Hypot polygamma Polygamma }
     };
 }
 pub(crate) use {call, derived, double_functions, each, each2, methods, single_functions};
