@@ -720,6 +720,53 @@ class NdOps:
         """Degrees to radians."""
 
     @staticmethod
+    def random_exponential(
+        lam: float = 1.0,
+        shape: int | Sequence[int] | None = None,
+        dtype: DTypeLike = 'float32',
+        *,
+        ctx: Context | str | None = None,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Exponentially distributed random numbers."""
+
+    @staticmethod
+    def random_gamma(
+        alpha: float = 1.0,
+        beta: float = 1.0,
+        shape: int | Sequence[int] | None = None,
+        dtype: DTypeLike = 'float32',
+        *,
+        ctx: Context | str | None = None,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Gamma distributed random numbers; their mean is alpha times beta."""
+
+    @staticmethod
+    def random_generalized_negative_binomial(
+        mu: float = 1.0,
+        alpha: float = 1.0,
+        shape: int | Sequence[int] | None = None,
+        dtype: DTypeLike = 'float32',
+        *,
+        ctx: Context | str | None = None,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Negative binomial random numbers by their mean and dispersion: the variance is mu + alpha mu**2."""
+
+    @staticmethod
+    def random_negative_binomial(
+        k: float = 1.0,
+        p: float = 1.0,
+        shape: int | Sequence[int] | None = None,
+        dtype: DTypeLike = 'float32',
+        *,
+        ctx: Context | str | None = None,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """How many trials fail before k succeed."""
+
+    @staticmethod
     def random_normal(
         loc: float = 0.0,
         scale: float = 1.0,
@@ -730,6 +777,29 @@ class NdOps:
         out: NDArray | None = None,
     ) -> NDArray:
         """Normally distributed random numbers."""
+
+    @staticmethod
+    def random_poisson(
+        lam: float = 1.0,
+        shape: int | Sequence[int] | None = None,
+        dtype: DTypeLike = 'float32',
+        *,
+        ctx: Context | str | None = None,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Poisson distributed random numbers."""
+
+    @staticmethod
+    def random_randint(
+        low: int,
+        high: int,
+        shape: int | Sequence[int] | None = None,
+        dtype: DTypeLike = 'int32',
+        *,
+        ctx: Context | str | None = None,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Random integers of [low, high), all equally likely."""
 
     @staticmethod
     def random_uniform(
@@ -768,6 +838,96 @@ class NdOps:
     @staticmethod
     def rsqrt(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """`1 / sqrt(x)`."""
+
+    @staticmethod
+    def sample_exponential(
+        lam: ArrayLike,
+        shape: int | Sequence[int] | None = None,
+        dtype: DTypeLike | None = None,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Exponentially distributed random numbers for rates that are arrays."""
+
+    @staticmethod
+    def sample_gamma(
+        alpha: ArrayLike,
+        beta: ArrayLike,
+        shape: int | Sequence[int] | None = None,
+        dtype: DTypeLike | None = None,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Gamma distributed random numbers for shapes and scales that are arrays."""
+
+    @staticmethod
+    def sample_generalized_negative_binomial(
+        mu: ArrayLike,
+        alpha: ArrayLike,
+        shape: int | Sequence[int] | None = None,
+        dtype: DTypeLike | None = None,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Negative binomial random numbers by means and dispersions that are arrays."""
+
+    @staticmethod
+    def sample_multinomial(
+        data: ArrayLike,
+        shape: int | Sequence[int] | None = None,
+        get_prob: bool = False,
+        dtype: DTypeLike = 'int32',
+        *,
+        out: NDArray | list[NDArray] | None = None,
+    ) -> NDArray | list[NDArray]:
+        """Categories by the probabilities of the last axis, and if asked for the logarithms of those."""
+
+    @staticmethod
+    def sample_negative_binomial(
+        k: ArrayLike,
+        p: ArrayLike,
+        shape: int | Sequence[int] | None = None,
+        dtype: DTypeLike | None = None,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """How many trials fail before k succeed, for arrays of both parameters."""
+
+    @staticmethod
+    def sample_normal(
+        mu: ArrayLike,
+        sigma: ArrayLike,
+        shape: int | Sequence[int] | None = None,
+        dtype: DTypeLike | None = None,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Normally distributed random numbers for means and deviations that are arrays."""
+
+    @staticmethod
+    def sample_poisson(
+        lam: ArrayLike,
+        shape: int | Sequence[int] | None = None,
+        dtype: DTypeLike | None = None,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Poisson distributed random numbers for means that are arrays."""
+
+    @staticmethod
+    def sample_uniform(
+        low: ArrayLike,
+        high: ArrayLike,
+        shape: int | Sequence[int] | None = None,
+        dtype: DTypeLike | None = None,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Uniform random numbers of [low, high) for bounds that are arrays."""
+
+    @staticmethod
+    def shuffle(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """The elements along the first axis in random order."""
 
     @staticmethod
     def sigmoid(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:

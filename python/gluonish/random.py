@@ -12,14 +12,10 @@ from operator import index
 from typing import Any
 
 from gluonish import _core
-from gluonish._faces import functions
 from gluonish.context import Context, device_index
 from gluonish.errors import ArgumentError
 
-__all__ = ["normal", "seed", "uniform"]
-
-normal = functions("nd")["random_normal"]
-uniform = functions("nd")["random_uniform"]
+__all__ = ["seed"]
 
 
 def seed(seed_state: int, ctx: Context | str = "all") -> None:

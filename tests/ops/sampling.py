@@ -53,7 +53,7 @@ class Arg:
     away: tuple[float, ...] = ()  # points that the values keep a distance from: kinks and poles
     dtype: str | None = None  # None: the type under test
     distinct: bool = False  # no two values alike
-    form: str = ""  # "whole" numbers, "spd": symmetric positive definite, "triangle": far from singular
+    form: str = ""  # "whole" numbers, "spd": symmetric positive definite, "triangle": far from singular, "shares" of 1
     number: Any = None  # a Python number instead of an array
 
     def make(self, dtype: str, rng: np.random.Generator) -> Any:
@@ -80,6 +80,8 @@ class Arg:
             x = np.where(near, point + np.where(x >= point, 0.1, -0.1), x)
         if self.form == "whole":
             x = np.floor(x)
+        if self.form == "shares":
+            x = np.abs(x) / np.maximum(np.abs(x).sum(-1, keepdims=True), 1e-30)
         if self.form == "spd":
             n = self.shape[-1]
             x = x @ np.swapaxes(x, -1, -2) / max(n, 1) + 2 * np.eye(n)
@@ -152,6 +154,7 @@ class Sample:
         return [a.make(dtype, rng) for a in self.args]
 
 
+SEED = 7  # of the random numbers in every call of a row that draws them
 SAMPLES: list[Sample] = []
 _counts: dict[str, int] = {}
 

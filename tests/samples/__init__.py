@@ -3,6 +3,16 @@ types, layouts, gradients, engines, threads, instruction sets, `out=`, errors. A
 
 from ops.sampling import SAMPLES, Sample
 
-from samples import elementwise, matrices, movement, order, positions, reductions, softmax, special  # noqa: F401 - they add theirs
+from samples import (  # noqa: F401 - they add theirs
+    elementwise,
+    matrices,
+    movement,
+    order,
+    positions,
+    random,
+    reductions,
+    softmax,
+    special,
+)
 
 __all__ = ["SAMPLES", "Sample"]

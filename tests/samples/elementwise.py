@@ -137,31 +137,6 @@ sample("zeros_like", real(2, 3), ref=np.zeros_like, **_like)
 sample("ones_like", real(2, 3), ref=np.ones_like, **_like)
 
 
-# Random numbers: what they must look like is tested elsewhere.
-def _uniform(y, low=0.0, high=1.0, shape=(), dtype="float32"):
-    assert y.shape == tuple(shape)
-    assert ((y >= low) & (y < high)).all()
-
-
-def _normal(y, loc=0.0, scale=1.0, shape=(), dtype="float32"):
-    assert y.shape == tuple(shape)
-    assert np.isfinite(y).all()
-    assert (np.abs(y - loc) <= 8 * scale).all()
-
-
-for _dtype in FLOATS:
-    sample("random_uniform", ref=None, check=_uniform, dtypes=(_dtype,), result=_dtype, exact=True,
-           attrs={"low": -1.0, "high": 2.0, "shape": (3, 5), "dtype": _dtype},
-           bad=[refuse("int32", dtype="int32"), refuse("shape", shape=(2, -1)), refuse("low='x'",
-                low="x")])  # fmt: skip
-    sample("random_normal", ref=None, check=_normal, dtypes=(_dtype,), result=_dtype, exact=True,
-           attrs={"loc": 1.0, "scale": 0.5, "shape": (3, 5), "dtype": _dtype},
-           bad=[refuse("int32", dtype="int32"), refuse("scale=-1", scale=-1.0)])  # fmt: skip
-sample("random_uniform", ref=None, check=_uniform, dtypes=("float32",), result="float32", exact=True)
-sample(
-    "random_normal", ref=None, check=_normal, dtypes=("float32",), result="float32", exact=True, attrs={"shape": (0, 2)}
-)
-
 # Rows for tests of the mechanisms.
 sample("_test_accumulate", real(2, 3), real(2, 3), ref=np.add, grad=(0,), dtypes=NUMBERS, exact=True,
        bad=[refuse("_test_accumulate", "(2, 3)", "(3,)", shapes=((2, 3), (3,)))])  # fmt: skip

@@ -9,16 +9,32 @@
 //!
 //! `normal` pairs two values by Box and Muller: the first word of a pair gives the radius, the second the angle; of 32-bit
 //! values those 16 places apart with an even and an odd word, of 64-bit values those 16 places apart.
+//!
+//! Other distributions, and all whose parameters are arrays, take a number of words that is not known before: value `i`
+//! then has blocks of its own (`stream`), whose counters have `i` in the first two words, the block's number in the third
+//! and 1 in the fourth. They are computed in float64 whatever the type of the result.
+mod choose;
+mod count;
+mod distribution;
+mod gamma;
 mod generate;
 mod polar;
+mod sample;
+mod stream;
 
 use crate::dispatch::Elem;
 use crate::reduce::{Acc, Sink};
 use crate::view::{Cx, Mode, Out};
 use crate::walk::Walk;
-use generate::{Words, bernoulli_32, normal_32, normal_64, randint_64, uniform_32, uniform_64, words};
+pub use choose::{categories, counts, permutation};
+pub use distribution::*;
+use generate::{
+    Words, bernoulli_32, exponential_32, exponential_64, normal_32, normal_64, randint_64, uniform_32, uniform_64,
+    words,
+};
 use gluonish_base::{Cause, DType, Result, pool};
 use half::{bf16, f16};
+pub use sample::{repeat, sample};
 
 /// Uniform on `[low, high)`, for floating types: 24 random bits (float64: 53) times the width, added to `low`, and at most
 /// the largest value below `high`.
@@ -42,6 +58,18 @@ pub fn normal(cx: &Cx, loc: f64, scale: f64, out: &Out<'_>) -> Result {
     } else {
         let (loc, scale) = (loc as f32, scale as f32);
         fill(cx, out, |words, to| normal_32(words, loc, scale, to));
+    }
+    Ok(())
+}
+
+/// Exponential with mean `scale`, for floating types.
+pub fn exponential(cx: &Cx, scale: f64, out: &Out<'_>) -> Result {
+    floating(out)?;
+    if out.view.dtype == DType::F64 {
+        fill(cx, out, |words, to| exponential_64(words, scale, to));
+    } else {
+        let scale = scale as f32;
+        fill(cx, out, |words, to| exponential_32(words, scale, to));
     }
     Ok(())
 }

@@ -275,7 +275,6 @@ impl Op {
     }
     pub const fn random(mut self) -> Op {
         self.flags.random = true;
-        self.flags.creates = true;
         self
     }
     pub const fn creates(mut self) -> Op {

@@ -2,7 +2,7 @@
 //! them (at once, recorded for a further order, or traced into a fused program) stands behind `Emit`.
 use crate::def::{Meta, Op, Saved};
 use crate::rows;
-use gluonish_base::{DType, Dims, Error, Result, Scalar};
+use gluonish_base::{Cause, DType, Dims, Error, Result, Scalar};
 use gluonish_kernels::{AttrVal, Attrs};
 use smallvec::SmallVec;
 
@@ -90,6 +90,11 @@ impl Rule<'_> {
         if self.0.wants(i) {
             self.0.give(i, f());
         }
+    }
+
+    /// An input that is wanted has no gradient: `backward` raises this reason.
+    pub fn missing(&self, why: &str) {
+        self.0.fail(Cause::Gradient(format!("it cannot be differentiated: {why}")).into());
     }
 
     pub fn call(&self, op: &'static Op, ins: &[V], attrs: &[AttrVal]) -> V {

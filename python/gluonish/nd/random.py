@@ -1,6 +1,7 @@
 """Arrays of random numbers, with MXNet's signatures. ``mx.random.seed`` starts them anew.
 
 The same seed gives the same numbers for any number of threads and on both engines; each device has its own sequence.
+Parameters are numbers, for ``shape`` values, or arrays of one shape, for ``shape`` values at each of their places.
 
 >>> import gluonish as mx
 >>> mx.random.seed(7)
@@ -8,28 +9,97 @@ The same seed gives the same numbers for any number of threads and on both engin
 >>> mx.random.seed(7)
 >>> bool((mx.nd.random.normal(0, 0.1, shape=(2, 3)) == x).min())
 True
+>>> mx.nd.random.poisson(mx.nd.array([1, 100]), shape=5).shape
+(2, 5)
 """
+
+from collections.abc import Sequence
+from typing import Any
 
 import numpy.typing as npt
 
+from gluonish import _core
 from gluonish._core import NDArray
-from gluonish._dtype import dtype_name
 from gluonish._faces import functions
 from gluonish._missing import explained
-from gluonish.context import ContextLike
+from gluonish.context import ContextLike, device_index
 
-__all__ = ["normal", "randn", "uniform"]
+__all__ = [
+    "exponential",
+    "gamma",
+    "generalized_negative_binomial",
+    "negative_binomial",
+    "normal",
+    "poisson",
+    "rand_zipfian",
+    "randint",
+    "randn",
+    "uniform",
+]
+__all__ += list(functions("nd", "random"))
+globals().update(functions("nd", "random"))
 
-_nd = functions("nd")
-normal = _nd["random_normal"]
-uniform = _nd["random_uniform"]
+Shape = int | Sequence[int] | None
+Parameter = float | NDArray
+DType = npt.DTypeLike | None
+
+
+def _draw(
+    name: str, parameters: dict[str, Any], shape: Shape, dtype: DType, ctx: ContextLike, out: NDArray | None
+) -> NDArray:
+    """Numbers of a distribution: by the row for numbers, or by that for arrays where a parameter is one."""
+    arrays = any(isinstance(value, NDArray) for value in parameters.values())
+    if out is not None:
+        dtype = out.dtype if dtype is None else dtype
+        shape = out.shape if shape is None and not arrays else shape
+    given = {key: value for key, value in (("shape", shape), ("dtype", dtype)) if value is not None}
+    drawn: NDArray
+    if arrays:
+        drawn = _core.invoke(f"sample_{name}", list(parameters.values()), given, out)
+    else:
+        drawn = _core.invoke(f"random_{name}", [], {**parameters, **given}, out, device_index(ctx))
+    return drawn
+
+
+def uniform(
+    low: Parameter = 0,
+    high: Parameter = 1,
+    shape: Shape = None,
+    dtype: DType = None,
+    ctx: ContextLike = None,
+    out: NDArray | None = None,
+) -> NDArray:
+    """Numbers from ``low`` to ``high``, which is not reached, all equally likely.
+
+    >>> x = uniform(2, 3, shape=100)
+    >>> bool(x.min() >= 2), bool(x.max() < 3)
+    (True, True)
+    """
+    return _draw("uniform", {"low": low, "high": high}, shape, dtype, ctx, out)
+
+
+def normal(
+    loc: Parameter = 0,
+    scale: Parameter = 1,
+    shape: Shape = None,
+    dtype: DType = None,
+    ctx: ContextLike = None,
+    out: NDArray | None = None,
+) -> NDArray:
+    """Normally distributed numbers with mean ``loc`` and standard deviation ``scale``.
+
+    >>> from gluonish import nd
+    >>> normal(shape=(2, 3)).shape, normal(nd.array([0, 10]), nd.array([1, 2]), shape=5).shape
+    ((2, 3), (2, 5))
+    """
+    return _draw("normal", {"loc": loc, "scale": scale}, shape, dtype, ctx, out)
 
 
 def randn(
     *shape: int,
-    loc: float = 0.0,
-    scale: float = 1.0,
-    dtype: npt.DTypeLike | None = None,
+    loc: Parameter = 0,
+    scale: Parameter = 1,
+    dtype: DType = None,
     ctx: ContextLike = None,
     out: NDArray | None = None,
 ) -> NDArray:
@@ -38,8 +108,137 @@ def randn(
     >>> randn(2, 3, loc=10, scale=0.1).shape
     (2, 3)
     """
-    drawn: NDArray = normal(loc, scale, shape=shape, dtype=dtype_name(dtype, "float32"), ctx=ctx, out=out)
-    return drawn
+    return normal(loc, scale, shape or None, dtype, ctx, out)
+
+
+def exponential(
+    scale: Parameter = 1,
+    shape: Shape = None,
+    dtype: DType = None,
+    ctx: ContextLike = None,
+    out: NDArray | None = None,
+) -> NDArray:
+    """Exponentially distributed numbers with mean ``scale``.
+
+    >>> bool(exponential(3, shape=100).min() > 0)
+    True
+    """
+    return _draw("exponential", {"lam": _rate(scale)}, shape, dtype, ctx, out)
+
+
+def _rate(scale: Any) -> Any:
+    """One over the mean; what cannot be a mean is left to the row to refuse."""
+    if isinstance(scale, NDArray):
+        return 1.0 / scale
+    return 1.0 / scale if isinstance(scale, int | float) and scale != 0 else scale
+
+
+def gamma(
+    alpha: Parameter = 1,
+    beta: Parameter = 1,
+    shape: Shape = None,
+    dtype: DType = None,
+    ctx: ContextLike = None,
+    out: NDArray | None = None,
+) -> NDArray:
+    """Gamma distributed numbers with shape ``alpha`` and scale ``beta``; their mean is the product of the two.
+
+    >>> gamma(2, 3, shape=(2, 3)).shape
+    (2, 3)
+    """
+    return _draw("gamma", {"alpha": alpha, "beta": beta}, shape, dtype, ctx, out)
+
+
+def poisson(
+    lam: Parameter = 1,
+    shape: Shape = None,
+    dtype: DType = None,
+    ctx: ContextLike = None,
+    out: NDArray | None = None,
+) -> NDArray:
+    """Poisson distributed numbers with mean ``lam``, floating unless ``dtype`` says otherwise.
+
+    >>> poisson(0, shape=3).tolist(), poisson(5, shape=3, dtype="int32").dtype
+    ([0.0, 0.0, 0.0], dtype('int32'))
+    """
+    return _draw("poisson", {"lam": lam}, shape, dtype, ctx, out)
+
+
+def negative_binomial(
+    k: Parameter = 1,
+    p: Parameter = 1,
+    shape: Shape = None,
+    dtype: DType = None,
+    ctx: ContextLike = None,
+    out: NDArray | None = None,
+) -> NDArray:
+    """How many trials fail before ``k`` succeed, each with probability ``p``.
+
+    >>> negative_binomial(3, 1, shape=2).tolist()
+    [0.0, 0.0]
+    """
+    return _draw("negative_binomial", {"k": k, "p": p}, shape, dtype, ctx, out)
+
+
+def generalized_negative_binomial(
+    mu: Parameter = 1,
+    alpha: Parameter = 1,
+    shape: Shape = None,
+    dtype: DType = None,
+    ctx: ContextLike = None,
+    out: NDArray | None = None,
+) -> NDArray:
+    """Negative binomial numbers with mean ``mu`` and variance ``mu + alpha * mu**2``.
+
+    >>> generalized_negative_binomial(0, 1, shape=2).tolist()
+    [0.0, 0.0]
+    """
+    return _draw("generalized_negative_binomial", {"mu": mu, "alpha": alpha}, shape, dtype, ctx, out)
+
+
+def randint(
+    low: int,
+    high: int,
+    shape: Shape = None,
+    dtype: DType = None,
+    ctx: ContextLike = None,
+    out: NDArray | None = None,
+) -> NDArray:
+    """Integers from ``low`` to below ``high``, all equally likely: int32 unless told otherwise.
+
+    >>> x = randint(-2, 3, shape=100)
+    >>> x.min().item(), x.max().item(), x.dtype
+    (-2, 2, dtype('int32'))
+    """
+    return _draw("randint", {"low": low, "high": high}, shape, dtype, ctx, out)
+
+
+def rand_zipfian(
+    true_classes: NDArray, num_sampled: int, range_max: int, ctx: ContextLike = None
+) -> tuple[NDArray, NDArray, NDArray]:
+    """Classes below ``range_max`` for a sampled softmax: class k comes with probability
+    ``log((k + 2) / (k + 1)) / log(range_max + 1)``, as words do in a list by frequency.
+
+    Returns ``num_sampled`` classes (int64), how often each true class is expected among them, and how often each
+    sampled one (float64).
+
+    >>> from gluonish import nd
+    >>> classes, of_true, of_sampled = rand_zipfian(nd.array([3]), 4, 5)
+    >>> classes.shape, round(of_true.item(), 3), of_sampled.shape
+    ((4,), 0.498, (4,))
+    """
+    from math import log
+
+    whole = log(range_max + 1)
+    drawn = uniform(0, whole, shape=(num_sampled,), dtype="float64", ctx=ctx)
+    classes = (drawn.exp() - 1).astype("int64") % range_max
+
+    def expected(chosen: NDArray) -> NDArray:
+        k = chosen.astype("float64")
+        count: NDArray = ((k + 2) / (k + 1)).log() * (num_sampled / whole)
+        return count
+
+    return classes, expected(true_classes.as_in_context(classes.context)), expected(classes)
 
 
 __getattr__ = explained("gluonish.nd.random", __all__)

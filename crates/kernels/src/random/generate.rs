@@ -4,7 +4,7 @@ use crate::per_isa;
 use gluonish_base::philox::philox;
 
 /// Blocks in a group: as many as the widest registers have lanes.
-const LANES: usize = 16;
+pub(super) const LANES: usize = 16;
 /// Words in a group.
 const WORDS: usize = 4 * LANES;
 
@@ -13,7 +13,7 @@ pub(super) const fn group<T>() -> usize {
     WORDS * 4 / size_of::<T>()
 }
 
-type Key = [u32; 2];
+pub(super) type Key = [u32; 2];
 
 /// The words of a group, the first ones of all blocks first.
 pub(super) type Words = [[u32; LANES]; 4];
@@ -53,6 +53,13 @@ fn doubles<T>(words: &[Words], to: &mut [T], f: impl Fn(u64) -> T) {
 }
 
 per_isa! {
+    /// Groups of 64-bit words as they are.
+    pub(super) fn longs(words: &[Words], to: &mut [u64]) {
+        doubles(words, to, |w| w);
+    }
+}
+
+per_isa! {
     pub(super) fn uniform_32(words: &[Words], low: f32, span: f32, top: f32, to: &mut [f32]) {
         const UNIT: f32 = 1.0 / (1u32 << 24) as f32;
         singles(words, to, |w| {
@@ -88,6 +95,27 @@ per_isa! {
         } else {
             doubles(words, to, |w| low.wrapping_add(((w as u128 * width as u128) >> 64) as i64));
         }
+    }
+}
+
+per_isa! {
+    /// Exponential numbers of mean `scale`, from all 32 bits of a word at both ends.
+    pub(super) fn exponential_32(words: &[Words], scale: f32, to: &mut [f32]) {
+        const UNIT: f32 = 1.0 / 4_294_967_296.0;
+        singles(words, to, |w| {
+            let unit = |w: u32| ((w >> 1) as i32 as f32 * 2.0 + (0.5 + (w & 1) as i32 as f32)) * UNIT;
+            scale * single::minus_ln(unit(w), unit(!w))
+        });
+    }
+}
+
+per_isa! {
+    pub(super) fn exponential_64(words: &[Words], scale: f64, to: &mut [f64]) {
+        const UNIT: f64 = 1.0 / (1u64 << 52) as f64;
+        doubles(words, to, |w| {
+            let unit = |w: u64| ((w >> 12) as i64 as f64 + 0.5) * UNIT;
+            scale * double::minus_ln(unit(w), unit(!w))
+        });
     }
 }
 

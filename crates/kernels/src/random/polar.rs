@@ -15,10 +15,27 @@ macro_rules! polar {
             /// for the mantissa `m` between the roots of 1/2 and 2.
             #[inline(always)]
             pub(in crate::random) fn ln(u: $t) -> $t {
+                let (exponent, m) = parts(u);
+                sum(exponent, m - 1.0, m)
+            }
+
+            /// `-ln u` for a number of (0, 1) that is near 1 only by what it lacks: `rest` is `1 - u`.
+            #[inline(always)]
+            pub(in crate::random) fn minus_ln(u: $t, rest: $t) -> $t {
+                let (exponent, m) = parts(u);
+                -sum(exponent, if exponent == 0 { -rest } else { m - 1.0 }, m)
+            }
+
+            #[inline(always)]
+            fn parts(u: $t) -> ($int, $t) {
                 let shifted = u.to_bits().wrapping_sub($sqrt_half) as $int;
                 let exponent = shifted >> $mantissa;
-                let m = $t::from_bits(u.to_bits().wrapping_sub((exponent << $mantissa) as $bits));
-                let s = (m - 1.0) / (m + 1.0);
+                (exponent, $t::from_bits(u.to_bits().wrapping_sub((exponent << $mantissa) as $bits)))
+            }
+
+            #[inline(always)]
+            fn sum(exponent: $int, less: $t, m: $t) -> $t {
+                let s = less / (m + 1.0);
                 let z = s * s;
                 exponent as $t * std::$t::consts::LN_2 + (2.0 * s + s * (z * series(z, &[$($ln),*])))
             }
