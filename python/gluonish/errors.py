@@ -8,6 +8,10 @@ exception                 is also                                raised when
 :class:`DTypeError`       TypeError                              an element type does not fit
 :class:`IndexOutOfRange`  IndexError                             an index or an axis is outside the array
 :class:`ArgumentError`    TypeError and ValueError               a call does not fit the signature
+:class:`FormatError`      ValueError                             a file is damaged, or of a kind that is not read
+:class:`FileError`        OSError                                the system refuses something about a file
+:class:`FileNotFound`     FileNotFoundError                      a file does not exist
+:class:`FileDenied`       PermissionError                        a file may not be read or written
 :class:`OutOfMemory`      MemoryError                            an array would exceed the memory limit
 :class:`DeviceError`                                             a device is missing, or two meet in one op
 :class:`GradientError`                                           a gradient cannot be computed, or would be wrong
@@ -28,6 +32,10 @@ from gluonish._core import (
     ArgumentError,
     DeviceError,
     DTypeError,
+    FileDenied,
+    FileError,
+    FileNotFound,
+    FormatError,
     GradientError,
     IndexOutOfRange,
     MXNetError,
@@ -40,6 +48,10 @@ __all__ = [
     "ArgumentError",
     "DTypeError",
     "DeviceError",
+    "FileDenied",
+    "FileError",
+    "FileNotFound",
+    "FormatError",
     "GradientError",
     "IndexOutOfRange",
     "MXNetError",

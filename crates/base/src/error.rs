@@ -44,6 +44,15 @@ pub enum Cause {
         limit: usize,
     },
     Device(String),
+    /// What the system said about a file.
+    File {
+        /// The system's number, 0 where it gave none.
+        code: i32,
+        path: String,
+        text: String,
+    },
+    /// The contents of a file, or what cannot be written to one.
+    Format(String),
     Gradient(String),
     /// An operation that failed while it ran.
     Failed(String),
@@ -163,6 +172,7 @@ impl fmt::Display for Cause {
                 bytes(*held),
                 bytes(*limit)
             ),
+            Cause::File { path, text, .. } => write!(f, "{text}: '{path}'"),
             Cause::Panicked(m) => write!(f, "internal error, please report it: {m}"),
             Cause::Interrupted => f.write_str("interrupted"),
             Cause::Shape(m)
@@ -170,6 +180,7 @@ impl fmt::Display for Cause {
             | Cause::Argument(m)
             | Cause::Value(m)
             | Cause::Device(m)
+            | Cause::Format(m)
             | Cause::Gradient(m)
             | Cause::Failed(m)
             | Cause::Unsupported(m) => f.write_str(m),

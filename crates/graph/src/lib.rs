@@ -1,6 +1,7 @@
 //! Arrays, the one entry for every op, and gradients. `invoke(op, inputs, attrs)` is the way an op runs, from Python,
 //! from a gradient rule or from Rust.
 mod array;
+mod array_bytes;
 mod backward;
 mod deposit;
 mod emit;

@@ -1,9 +1,10 @@
 //! The only place where errors of the core become Python exceptions.
 use gluonish_base::{Cause, Error};
-use pyo3::exceptions::{PyException, PyKeyboardInterrupt, PyRuntimeError};
+use pyo3::exceptions::{PyBaseException, PyException, PyKeyboardInterrupt, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple, PyType};
+use std::io::ErrorKind;
 use std::sync::Arc;
 
 /// Name, the built-in exceptions that users of it expect, and its documentation.
@@ -11,6 +12,10 @@ const CLASSES: &[(&str, &[&str], &str)] = &[
     ("ShapeError", &["ValueError"], "Shapes that do not fit together."),
     ("DTypeError", &["TypeError"], "Element types that do not fit an operation."),
     ("IndexOutOfRange", &["IndexError"], "An index or an axis that does not exist."),
+    ("FormatError", &["ValueError"], "A file that is damaged, or of a kind that is not read."),
+    ("FileError", &["OSError"], "What the system said about a file."),
+    ("FileNotFound", &["FileNotFoundError"], "A file that does not exist."),
+    ("FileDenied", &["PermissionError"], "A file that may not be read or written."),
     ("OutOfMemory", &["MemoryError"], "More memory than the limit allows."),
     ("DeviceError", &[], "Arrays on different devices, or a device that is not there."),
     ("GradientError", &[], "A gradient that cannot be computed, or would be wrong."),
@@ -55,6 +60,12 @@ fn class(cause: &Cause) -> Option<&'static str> {
         Cause::DType(_) => "DTypeError",
         Cause::Index { .. } | Cause::Axis { .. } | Cause::TooManyIndices { .. } => "IndexOutOfRange",
         Cause::Attribute { .. } | Cause::Argument(_) | Cause::Value(_) => "ArgumentError",
+        Cause::Format(_) => "FormatError",
+        Cause::File { code, .. } => match std::io::Error::from_raw_os_error(*code).kind() {
+            ErrorKind::NotFound => "FileNotFound",
+            ErrorKind::PermissionDenied => "FileDenied",
+            _ => "FileError",
+        },
         Cause::OutOfMemory { .. } => "OutOfMemory",
         Cause::Device(_) => "DeviceError",
         Cause::Gradient(_) => "GradientError",
@@ -79,9 +90,24 @@ pub(crate) fn to_py(e: Error) -> PyErr {
         let at = class(e.cause()).and_then(|name| CLASSES.iter().position(|(n, ..)| *n == name));
         let kind = at.map_or(&classes.base, |i| &classes.derived[i]);
         let raised = PyErr::from_type(kind.bind(py).clone(), e.to_string());
+        if let Cause::File { code, path, text } = e.cause() {
+            let told = format!("{}: {text}", e.report().op);
+            describe(raised.value(py), *code, told, path);
+        }
         raised.set_cause(py, origin.map(|o| o.clone_ref(py)));
         raised
     })
+}
+
+/// Fills in what Python's own errors of files have. `OSError` does this itself only where it comes first among the bases.
+fn describe(e: &Bound<'_, PyBaseException>, code: i32, text: String, path: &str) {
+    if code == 0 {
+        return; // the exception shows its text as it is
+    }
+    // Names that every such exception has: nothing can fail here but memory.
+    let _ = e.setattr("errno", code);
+    let _ = e.setattr("strerror", text);
+    let _ = e.setattr("filename", path);
 }
 
 /// An error of Python code that ran inside an operation, as an error of that operation.

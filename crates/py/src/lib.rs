@@ -4,6 +4,7 @@ mod autograd;
 mod create;
 mod engine;
 mod error;
+mod files;
 mod native;
 mod table;
 
@@ -17,5 +18,6 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     create::register(m)?;
     autograd::register(m)?;
     engine::register(m)?;
+    files::register(m)?;
     table::register(m)
 }

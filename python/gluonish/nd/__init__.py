@@ -21,7 +21,7 @@ from gluonish._missing import explained
 _array.attach()
 globals().update(functions("nd"))
 
-from gluonish.nd import contrib, linalg, op, random  # noqa: E402 - they need what stands above
+from gluonish.nd import contrib, linalg, op, random, utils  # noqa: E402 - they need what stands above
 from gluonish.nd.composed import (  # noqa: E402
     BlockGrad,
     Flatten,
@@ -43,6 +43,7 @@ from gluonish.nd.creation import (  # noqa: E402
     ones,
     zeros,
 )
+from gluonish.nd.files import load, load_frombuffer, load_metadata, save  # noqa: E402
 
 __all__ = [
     "BlockGrad",
@@ -60,12 +61,17 @@ __all__ = [
     "full",
     "linalg",
     "linspace",
+    "load",
+    "load_frombuffer",
+    "load_metadata",
     "ones",
     "op",
     "random",
     "reshape_like",
+    "save",
     "stack",
     "stop_gradient",
+    "utils",
     "waitall",
     "zeros",
 ]

@@ -31,6 +31,7 @@ globals().update(functions("np"))
 from gluonish.np.composed import *  # noqa: E402, F403
 from gluonish.np.constants import *  # noqa: E402, F403
 from gluonish.np.creation import *  # noqa: E402, F403
+from gluonish.np.files import load, save, savez  # noqa: E402
 
 ndarray = NDArray
 
@@ -38,6 +39,7 @@ __all__ = ["NumpyFallbackWarning", "ndarray", "random"]
 __all__ += composed.__all__
 __all__ += constants.__all__
 __all__ += creation.__all__
+__all__ += ["load", "save", "savez"]
 __all__ += [name for name in functions("np") if name not in __all__]
 
 
