@@ -11,7 +11,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: build demo test test-rust test-python test-naive lint fmt stubs bench peers lock check wheel clean help
+.PHONY: build demo test test-rust test-python test-naive sanitize lint fmt stubs bench peers lock check wheel clean help
 .DELETE_ON_ERROR:
 
 help:  ## this list
@@ -43,6 +43,11 @@ test-python: build
 
 test-naive: build
 	GLUONISH_ENGINE=naive $(PYTEST)
+
+# Memory errors that no result shows. The runtime of the sanitizer comes with the toolchain; the switch is unstable.
+sanitize: $(TOOLS)  ## the tests of kernels and file formats under AddressSanitizer
+	RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=address" cargo test --locked --tests -p gluonish-kernels -p gluonish-formats \
+	  --target $(shell rustc -vV | sed -n 's/host: //p') --target-dir target/sanitize
 
 lint: build  ## formatters, linters, types, layers, sizes, unsafe, stubs
 	cargo fmt --all --check

@@ -1,7 +1,8 @@
-"""What the breadth of the op table costs: the machine code of elementwise rows, and a build from nothing."""
+"""What the breadth of the op table costs: the machine code of elementwise rows, a build from nothing, the wheel."""
 
 import re
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -40,8 +41,17 @@ def build(names: Names) -> float:
         return time.perf_counter() - begin
 
 
+def wheel(names: Names) -> float:
+    """Megabytes of the wheel that users install."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "maturin", "build", "--release", "--strip", "--out", folder]
+        subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+        return sum(file.stat().st_size for file in Path(folder).glob("*.whl")) / 1e6
+
+
 SETUP = {"gluonish": gluonish}
 CASES = [
     Case("loops_of_30_rows", {"gluonish": loops}, unit="MB", limit=3.0),
     Case("build_of_all_rows", {"gluonish": build}, limit=240.0),
+    Case("wheel", {"gluonish": wheel}, unit="MB", limit=15.0),
 ]
