@@ -87,6 +87,8 @@ def filled(
 ) -> NDArray:
     """An array of one value, or of values that broadcast to the shape; or ``out`` filled so."""
     sizes = shape_of(shape, function)
+    if isinstance(value, int) and dtype == "uint64" and 1 << 63 <= value < 1 << 64:  # beyond the core's own integers
+        value = from_host(np.array(value, dtype), dtype, device)
     if out is None and not isinstance(value, NDArray):
         return _core.full(sizes, value, dtype, device)
     if out is None:

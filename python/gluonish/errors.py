@@ -12,6 +12,7 @@ exception                 is also                                raised when
 :class:`FileError`        OSError                                the system refuses something about a file
 :class:`FileNotFound`     FileNotFoundError                      a file does not exist
 :class:`FileDenied`       PermissionError                        a file may not be read or written
+:class:`NumberOverflow`   OverflowError and ValueError           a number is beyond an element type
 :class:`OutOfMemory`      MemoryError                            an array would exceed the memory limit
 :class:`DeviceError`                                             a device is missing, or two meet in one op
 :class:`GradientError`                                           a gradient cannot be computed, or would be wrong
@@ -39,6 +40,7 @@ from gluonish._core import (
     GradientError,
     IndexOutOfRange,
     MXNetError,
+    NumberOverflow,
     OutOfMemory,
     ShapeError,
     UnsupportedError,
@@ -55,6 +57,7 @@ __all__ = [
     "GradientError",
     "IndexOutOfRange",
     "MXNetError",
+    "NumberOverflow",
     "OutOfMemory",
     "ShapeError",
     "UnsupportedError",

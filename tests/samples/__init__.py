@@ -4,6 +4,7 @@ types, layouts, gradients, engines, threads, instruction sets, `out=`, errors. A
 from ops.sampling import SAMPLES, Sample
 
 from samples import (  # noqa: F401 - they add theirs
+    bitwise,
     elementwise,
     matrices,
     movement,

@@ -139,7 +139,6 @@ def test_arange(arguments):
         (lambda: nd.ones(2**70), "shape"),
         (lambda: nd.ones((2**40, 2**40)), "(1099511627776, 1099511627776)"),
         (lambda: nd.ones(2, dtype=np.ones(2)), "is not valid: expected one of bool"),
-        (lambda: nd.from_numpy(np.ones(2), zero_copy=True), "zero_copy=True"),
     ],
 )
 def test_bad_creation(call, says):

@@ -38,6 +38,8 @@ pub enum Cause {
     /// A call that does not fit the signature.
     Argument(String),
     Value(String),
+    /// A number that an element type cannot hold.
+    Overflow(String),
     OutOfMemory {
         asked: usize,
         held: usize,
@@ -179,6 +181,7 @@ impl fmt::Display for Cause {
             | Cause::DType(m)
             | Cause::Argument(m)
             | Cause::Value(m)
+            | Cause::Overflow(m)
             | Cause::Device(m)
             | Cause::Format(m)
             | Cause::Gradient(m)

@@ -14,6 +14,7 @@ mod fence;
 mod fork;
 mod gate;
 mod late;
+mod loan;
 pub mod memory;
 mod scheduler;
 mod shutdown;
@@ -22,6 +23,7 @@ mod sync;
 mod task;
 
 pub use device::{Device, DeviceApi, register};
+pub use loan::Loan;
 pub use scheduler::{Engine, Stats, engine};
 pub use shutdown::shutdown;
 pub use storage::{Storage, TapeMark, Var};

@@ -14,7 +14,7 @@ use gluonish_base::tls::{Listed, STORAGES, give, take};
 use gluonish_base::{Error, Result, Site};
 use std::cell::UnsafeCell;
 use std::ptr::{NonNull, null_mut};
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
 use std::sync::{Arc, PoisonError};
 
 /// Bytes that live inside a storage of host memory.
@@ -31,7 +31,8 @@ pub struct Storage {
     refs: AtomicU32,
     version: AtomicU32,
     device: Device,
-    shared: AtomicBool,
+    /// Loans of the memory to something outside; memory of another library has one for ever.
+    shared: AtomicU32,
     gate: Gate<Arc<Task>>,
     memory: UnsafeCell<Memory>,
     next_free: *mut Storage,
@@ -171,7 +172,7 @@ impl Var {
         assert!(offset <= parent.bytes && bytes <= parent.bytes - offset, "carved range leaves the parent");
         let var = Storage::take(parent.device, bytes);
         let (root, offset) = parent.root(offset);
-        var.shared.store(root.shared.load(Relaxed), Relaxed);
+        var.shared.store(root.shared() as u32, Relaxed);
         match root.ptr() {
             p if p.is_null() => var.gate.reset(BARE),
             p => var.ptr.store(p.wrapping_add(offset), Relaxed),
@@ -189,14 +190,14 @@ impl Var {
     pub unsafe fn foreign(device: Device, ptr: *mut u8, bytes: usize, release: Box<dyn FnOnce() + Send>) -> Var {
         let var = Storage::take(device, bytes);
         var.ptr.store(ptr, Relaxed);
-        var.shared.store(true, Relaxed);
+        var.shared.store(1, Relaxed);
         // SAFETY: nobody else knows the new storage.
         unsafe { *var.memory.get() = Memory::Foreign(release) };
         var
     }
 
     /// The storage that this one is a part of, or itself, and the offset there.
-    fn root(&self, offset: usize) -> (Var, usize) {
+    pub(crate) fn root(&self, offset: usize) -> (Var, usize) {
         let _still = lock(&self.cold);
         // SAFETY: while others know the storage, its memory changes only under the lock.
         match unsafe { &*self.memory.get() } {
@@ -248,7 +249,7 @@ impl Storage {
                 refs: AtomicU32::new(0),
                 version: AtomicU32::new(0),
                 device: Device::default(),
-                shared: AtomicBool::new(false),
+                shared: AtomicU32::new(0),
                 gate: Gate::new(),
                 memory: UnsafeCell::new(Memory::Own),
                 next_free: null_mut(),
@@ -275,7 +276,7 @@ impl Storage {
             // SAFETY: storages are boxed, and this one belongs to us alone.
             return free_later(Late { storage: unsafe { Box::from_raw(p.as_ptr()) }, fences, release });
         }
-        *s.shared.get_mut() = false;
+        *s.shared.get_mut() = 0;
         *s.tape.saved.get_mut() = 0;
         *s.tape.recorded.get_mut() = 0;
         *s.tape.before.get_mut() = 0;
@@ -321,12 +322,15 @@ impl Storage {
     /// Whether something outside may look at the memory at any time.
     #[inline(always)]
     pub fn shared(&self) -> bool {
-        self.shared.load(Relaxed)
+        self.shared.load(Relaxed) > 0
     }
 
-    /// Says that something outside may look at the memory from now on.
-    pub fn share(&self) {
-        self.shared.store(true, Relaxed);
+    /// Something outside may look at the memory from now on; see `Loan`.
+    pub(crate) fn share(&self) {
+        self.shared.fetch_add(1, Relaxed);
+    }
+    pub(crate) fn unshare(&self) {
+        self.shared.fetch_sub(1, Relaxed);
     }
 
     /// Writes so far, in program order: it moves when a write is pushed, not when it is done, so a tape can compare it.

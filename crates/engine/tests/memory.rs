@@ -4,7 +4,7 @@ mod common;
 use common::*;
 use gluonish_base::Cause;
 use gluonish_engine::memory::{self, stats};
-use gluonish_engine::{Lane, Var, Write, engine};
+use gluonish_engine::{Lane, Loan, Var, Write, engine};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::*};
 
@@ -248,6 +248,17 @@ fn foreign_memory_is_released_after_its_last_user() {
 }
 
 #[test]
+fn a_loan_marks_its_storage_and_the_whole() {
+    let whole = Var::new(CPU, 100).unwrap();
+    let part = Var::carve(&whole, 10, 10);
+    let (one, two) = (Loan::new(&part), Loan::new(&part));
+    drop(one);
+    assert!(part.shared() && whole.shared());
+    drop(two);
+    assert!(!part.shared() && !whole.shared());
+}
+
+#[test]
 fn storages_start_afresh() {
     let _one = alone();
     for _ in 0..3 {
@@ -255,7 +266,6 @@ fn storages_start_afresh() {
         assert_eq!((v.version(), v.tape.saved.load(SeqCst), v.tape.recorded.load(SeqCst)), (0, 0, 0));
         assert!(v.is_idle() && v.error().is_none() && !v.shared());
         v.bump();
-        v.share();
         v.tape.saved.store(3, SeqCst);
         v.tape.recorded.store(3, SeqCst);
         push(&[], &[&v], |_| Err(failure("of an earlier life")));

@@ -162,7 +162,12 @@ pub(crate) fn explain(e: Error, op: &'static Op, ins: &[In<'_>]) -> Error {
     // Errors of shapes and types name their values themselves; for the others the inputs are part of the story.
     let told = matches!(
         e.cause(),
-        Cause::Broadcast { .. } | Cause::Shape(_) | Cause::DType(_) | Cause::Axis { .. } | Cause::Attribute { .. }
+        Cause::Broadcast { .. }
+            | Cause::Shape(_)
+            | Cause::DType(_)
+            | Cause::Axis { .. }
+            | Cause::Attribute { .. }
+            | Cause::Overflow(_)
     );
     let e = e.in_op(op.name);
     if told { e } else { e.with_inputs(ins.iter().filter_map(|i| i.array()).map(|a| (*a.shape(), a.dtype()))) }

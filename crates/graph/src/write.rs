@@ -50,14 +50,19 @@ fn inferred(op: &'static Op, ins: &[In<'_>], attrs: &Attrs) -> Result<Meta> {
     Ok(metas[0])
 }
 
-/// NumPy's rule for results in place: a float may become narrower, but not an integer.
+/// NumPy's rule for results in place: a type may become narrower, but a float no integer and a signed integer not unsigned.
 fn check_cast(op: &'static Op, from: DType, to: DType) -> Result {
-    if from.family() <= to.family() {
+    let loss = if from.is_int() && to.is_int() && from.is_signed() && !to.is_signed() {
+        "negative numbers"
+    } else if from.family() <= to.family() {
         return Ok(());
-    }
-    let text = format!(
-        "the result is {from} and the output is {to}: it would lose its fraction; use astype() for a new array"
-    );
+    } else if from.is_float() {
+        "its fraction"
+    } else {
+        "all but whether it is 0"
+    };
+    let text =
+        format!("the result is {from} and the output is {to}: it would lose {loss}; use astype() for a new array");
     Err(Error::new(Cause::DType(text)).in_op(op.name))
 }
 

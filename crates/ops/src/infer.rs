@@ -63,7 +63,7 @@ fn check_scalars(ins: &[View<'_>], dtype: DType) -> Result {
         if let Some(s @ Scalar::Int(_)) = v.scalar
             && !s.fits(dtype)
         {
-            return Err(Cause::Value(format!(
+            return Err(Cause::Overflow(format!(
                 "the number {s} does not fit in {dtype}; cast the array to a wider type first"
             ))
             .into());

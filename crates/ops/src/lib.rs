@@ -8,6 +8,7 @@ pub mod registry;
 pub mod rule;
 
 mod binary;
+mod bitwise;
 mod compare;
 mod create;
 mod index;
@@ -30,6 +31,7 @@ pub use rule::{Emit, Rule, V};
 /// Rows that other crates call by name in Rust.
 pub mod rows {
     pub use crate::binary::*;
+    pub use crate::bitwise::*;
     pub use crate::compare::*;
     pub use crate::create::*;
     pub use crate::index::*;

@@ -8,6 +8,7 @@ static FAMILIES: &[&[&Op]] = &[
     crate::binary::ROWS,
     crate::special::ROWS,
     crate::compare::ROWS,
+    crate::bitwise::ROWS,
     crate::reduce::ROWS,
     crate::matmul::ROWS,
     crate::movement::ROWS,

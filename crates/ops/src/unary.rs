@@ -21,7 +21,7 @@ pub(crate) const fn unary(names: &'static [&'static str], doc: &'static str, map
 rows! {
     NEGATIVE = unary(&["negative"], "`-x`.", map!(num |i, x| i.neg(x)))
         .grad(&[], |r| r.grad(0, || r.neg(r.dy())))
-        .operator("neg").onnx("Neg");
+        .infer(infer::counting).operator("neg").onnx("Neg");
     ABS = unary(&["abs"], "Absolute value.", map!(num |i, x| i.abs(x)))
         .grad(&[x(0)], |r| r.grad(0, || r.mul(r.dy(), r.unary_op(&SIGN, r.x(0)))))
         .np(&["abs", "absolute", "fabs"]).operator("abs").onnx("Abs");

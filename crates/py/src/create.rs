@@ -1,8 +1,8 @@
 //! Making arrays, and getting their values.
 use crate::error::{argument, to_py};
-use crate::native::convert;
 use crate::native::{Arg, Operand, dtype_of, ints_of, own};
-use gluonish_base::{DType, Dims, Scalar};
+use crate::native::{Memory, convert, dlpack};
+use gluonish_base::{Cause, DType, Dims, Error, Scalar};
 use gluonish_engine::Device;
 use gluonish_graph::{In, NDArray, full as filled, invoke_on};
 use gluonish_kernels::{AttrVal, Attrs};
@@ -42,8 +42,21 @@ fn from_buffer(
 }
 
 #[pyfunction]
-fn to_numpy(py: Python<'_>, x: Arg<'_>) -> PyResult<Py<PyAny>> {
-    convert::to_numpy(py, &x)
+#[pyo3(signature = (x, bits=false))]
+fn to_numpy(py: Python<'_>, x: Arg<'_>, bits: bool) -> PyResult<Py<PyAny>> {
+    convert::to_numpy(py, &x, bits)
+}
+
+/// A DLPack capsule that shares the array's memory, or that of a copy.
+#[pyfunction]
+fn to_dlpack(py: Python<'_>, x: Arg<'_>, versioned: bool, copy: Option<bool>, write: bool) -> PyResult<Py<PyAny>> {
+    dlpack::export(py, &x, versioned, copy, write)
+}
+
+/// The array of a DLPack capsule, which is used up.
+#[pyfunction]
+fn from_dlpack(py: Python<'_>, capsule: &Bound<'_, PyAny>, copy: Option<bool>) -> PyResult<Py<PyAny>> {
+    own(py, dlpack::import(capsule, copy)?)
 }
 
 #[pyfunction]
@@ -72,7 +85,8 @@ fn full(
 ) -> PyResult<Py<PyAny>> {
     let (value, dtype) = (number(value)?, type_of(dtype)?);
     if !value.fits(dtype) {
-        return Err(argument("full", format!("the number {value} does not fit in {dtype}")));
+        let text = format!("the number {value} does not fit in {dtype}");
+        return Err(to_py(Error::new(Cause::Overflow(text)).in_op("full")));
     }
     own(py, filled(place(device)?, dtype, &shape_of(shape)?, value).map_err(to_py)?)
 }
@@ -108,6 +122,9 @@ fn copy_into(dst: Arg<'_>, src: &Bound<'_, PyAny>) -> PyResult<()> {
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(from_buffer, m)?)?;
     m.add_function(wrap_pyfunction!(to_numpy, m)?)?;
+    m.add_function(wrap_pyfunction!(to_dlpack, m)?)?;
+    m.add_function(wrap_pyfunction!(from_dlpack, m)?)?;
+    m.add_class::<Memory>()?;
     m.add_function(wrap_pyfunction!(item, m)?)?;
     m.add_function(wrap_pyfunction!(empty, m)?)?;
     m.add_function(wrap_pyfunction!(full, m)?)?;

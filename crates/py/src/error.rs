@@ -20,6 +20,7 @@ const CLASSES: &[(&str, &[&str], &str)] = &[
     ("DeviceError", &[], "Arrays on different devices, or a device that is not there."),
     ("GradientError", &[], "A gradient that cannot be computed, or would be wrong."),
     ("ArgumentError", &["TypeError", "ValueError"], "A call that does not fit an operation's signature."),
+    ("NumberOverflow", &["OverflowError", "ValueError"], "A number that an element type cannot hold."),
     ("UnsupportedError", &["NotImplementedError"], "Something that is not built."),
 ];
 
@@ -66,6 +67,7 @@ fn class(cause: &Cause) -> Option<&'static str> {
             ErrorKind::PermissionDenied => "FileDenied",
             _ => "FileError",
         },
+        Cause::Overflow(_) => "NumberOverflow",
         Cause::OutOfMemory { .. } => "OutOfMemory",
         Cause::Device(_) => "DeviceError",
         Cause::Gradient(_) => "GradientError",

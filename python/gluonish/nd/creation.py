@@ -8,11 +8,26 @@ import numpy.typing as npt
 from gluonish import _core, _create
 from gluonish._core import NDArray
 from gluonish._dtype import dtype_name
+from gluonish._interop import from_dlpack, from_numpy, shared, stacked
 from gluonish._types import Number
 from gluonish.context import ContextLike, device_index
-from gluonish.errors import ArgumentError, UnsupportedError
+from gluonish.errors import ArgumentError
 
-__all__ = ["arange", "array", "concatenate", "empty", "eye", "from_numpy", "full", "linspace", "ones", "zeros"]
+__all__ = [
+    "arange",
+    "array",
+    "concatenate",
+    "empty",
+    "eye",
+    "from_dlpack",
+    "from_numpy",
+    "full",
+    "linspace",
+    "ones",
+    "to_dlpack_for_read",
+    "to_dlpack_for_write",
+    "zeros",
+]
 
 FLOAT = "float32"
 
@@ -36,6 +51,12 @@ def array(
         moved = _core.copy_to_device(source_array, index)
         return moved if dtype is None else moved.astype(dtype, copy=False)
     name = dtype_name(dtype, FLOAT)
+    found = stacked(source_array, lambda item: array(item, ctx, dtype, device=device))
+    if found is not None:
+        return found
+    found = shared(source_array)
+    if found is not None:
+        return _core.copy_to_device(found.astype(name, copy=False), index)
     return _create.from_host(_create.host_array(source_array, "array"), name, index)
 
 
@@ -174,14 +195,21 @@ def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = Tr
     return joined
 
 
-def from_numpy(ndarray: npt.NDArray[Any], zero_copy: bool = False) -> NDArray:
-    """A copy of a NumPy array, with its type. (Memory shared with NumPy is not built: ``zero_copy=True`` raises.)
+def to_dlpack_for_read(data: NDArray) -> Any:
+    """A DLPack capsule of an array's memory, to be read.
 
-    >>> import numpy
-    >>> from_numpy(numpy.arange(3)).dtype
-    dtype('int64')
+    >>> from_dlpack(to_dlpack_for_read(ones(2))).tolist()
+    [1.0, 1.0]
     """
-    if zero_copy:
-        raise UnsupportedError("from_numpy: zero_copy=True: memory shared with NumPy is not built; leave it False")
-    host = _create.host_array(ndarray, "from_numpy")
-    return _create.from_host(host, dtype_name(host.dtype), device_index())
+    return _create.array_of(data, "to_dlpack_for_read").to_dlpack_for_read()
+
+
+def to_dlpack_for_write(data: NDArray) -> Any:
+    """A DLPack capsule of an array's memory, to be written to.
+
+    >>> x = ones(2)
+    >>> from_dlpack(to_dlpack_for_write(x))[:] = 3
+    >>> x.tolist()
+    [3.0, 3.0]
+    """
+    return _create.array_of(data, "to_dlpack_for_write").to_dlpack_for_write()

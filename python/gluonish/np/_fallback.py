@@ -1,6 +1,7 @@
 """What NumPy has and the op table has not: computed by NumPy, on the host, without a gradient."""
 
 import functools
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from types import ModuleType
@@ -14,7 +15,7 @@ from gluonish._create import from_host
 from gluonish._dtype import default_float, dtype_name, fits
 from gluonish.errors import GradientError
 
-__all__ = ["Namespace", "NumpyFallbackWarning", "fallback"]
+__all__ = ["Namespace", "NumpyFallbackWarning", "fallback", "on_host"]
 
 # Functions that write to their first argument.
 _WRITES = frozenset({"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"})
@@ -53,22 +54,29 @@ def fallback(source: ModuleType, name: str, path: str) -> Any:
         raise AttributeError(f"{path} has no {name!r}, and neither has NumPy") from None
     if isinstance(value, ModuleType):
         return Namespace(f"{path}.{name}", value)
-    return _on_host(value, f"{path}.{name}") if callable(value) and not isinstance(value, type) else value
+    return on_host(value, f"{path}.{name}") if callable(value) and not isinstance(value, type) else value
 
 
-def _on_host(function: Callable[..., Any], path: str) -> Callable[..., Any]:
+def on_host(function: Callable[..., Any], path: str, writes: bool = False) -> Callable[..., Any]:
+    """A function of NumPy's that takes and gives our arrays. ``writes``: it changes its first argument."""
     told = False
 
     @functools.wraps(function, assigned=("__doc__", "__name__"), updated=())
     def call(*args: Any, **kwargs: Any) -> Any:
         nonlocal told
         arrays = list(_arrays((args, kwargs)))
-        out = kwargs.pop("out", None) if isinstance(kwargs.get("out"), NDArray) else None
         if any(map(_core.is_tracked, arrays)) and _core.is_recording():
             raise GradientError(
                 f"{path}: it has no native op, so no gradient can flow through it; "
                 "give it x.detach(), call it inside autograd.pause(), or write it with other functions of np"
             )
+        outs = kwargs.pop("out", None)
+        single = not isinstance(outs, tuple)
+        outs = () if outs is None else (outs,) if single else outs
+        # Present values are needed where the function writes to some elements only; without an array nothing is copied.
+        held = tuple(map(_to_host, outs))
+        if held:
+            kwargs["out"] = held[0] if single else held
         host_args, host_kwargs = _to_host(args), _to_host(kwargs)
         result = function(*host_args, **host_kwargs)
         wide = "dtype" in kwargs or any(str(x.dtype) == "float64" for x in arrays)
@@ -76,16 +84,27 @@ def _on_host(function: Callable[..., Any], path: str) -> Callable[..., Any]:
         given = _from_host(result, wide, device)
         if not told and (arrays or given is not result):
             text = f"{path} has no native op: NumPy computes it on the host, without a gradient (said once)"
-            warnings.warn(text, NumpyFallbackWarning, stacklevel=2)
+            warnings.warn(text, NumpyFallbackWarning, stacklevel=_outside())
             told = True
-        if function.__name__ in _WRITES and isinstance(args[0], NDArray):
+        if (writes or function.__name__ in _WRITES) and isinstance(args[0], NDArray):
             _core.copy_into(args[0], from_host(host_args[0], str(host_args[0].dtype), args[0]._device))
-        if out is not None:
-            _core.copy_into(out, given)
-            return out
-        return given
+        for out, host in zip(outs, held, strict=True):
+            if isinstance(out, NDArray):
+                _core.copy_into(out, from_host(host, str(host.dtype), out._device))
+        if outs and isinstance(result, tuple):
+            return outs
+        return outs[0] if outs else given
 
+    call.by_numpy = True  # type: ignore[attr-defined]
     return call
+
+
+def _outside() -> int:
+    """How many frames up the user's own code is."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("gluonish."):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def _arrays(value: Any) -> Iterator[NDArray]:

@@ -8,6 +8,7 @@ import numpy.typing as npt
 from gluonish import _core, _create
 from gluonish._core import NDArray
 from gluonish._dtype import default_float, dtype_name
+from gluonish._interop import from_dlpack, shared, stacked
 from gluonish._types import ArrayLike, Number
 from gluonish.context import ContextLike, device_index
 from gluonish.errors import UnsupportedError
@@ -15,11 +16,14 @@ from gluonish.errors import UnsupportedError
 __all__ = [
     "arange",
     "array",
+    "asanyarray",
     "asarray",
     "ascontiguousarray",
+    "copy",
     "empty",
     "empty_like",
     "eye",
+    "from_dlpack",
     "full",
     "full_like",
     "identity",
@@ -57,6 +61,12 @@ def array(
         index = object._device if ctx is None and device is None else device_index(ctx, device)
         moved = _core.copy_to_device(object, index) if copy or index != object._device else object
         return moved if dtype is None else moved.astype(dtype, copy=False)
+    found = stacked(object, lambda item: array(item, dtype, ctx=ctx, device=device))
+    if found is not None:
+        return found
+    found = shared(object)
+    if found is not None:
+        return _core.copy_to_device(found.astype(dtype_name(dtype, found.dtype), copy=False), device_index(ctx, device))
     host = _create.host_array(object, "array")
     name = dtype_name(dtype, host.dtype)
     if dtype is None and name == "float64" and not hasattr(object, "dtype"):
@@ -74,7 +84,18 @@ def asarray(a: Any, dtype: DType = None, order: str = "C", *, device: ContextLik
     return array(a, dtype, copy=False, order=order, device=device)
 
 
-ascontiguousarray = asarray
+asanyarray = ascontiguousarray = asarray
+
+
+def copy(a: ArrayLike, order: str = "K", subok: bool = False) -> NDArray:
+    """A new array with the same values.
+
+    >>> x = ones(2)
+    >>> copy(x) is x, copy([1, 2]).tolist()
+    (False, [1, 2])
+    """
+    _row_major(order, "copy")
+    return asarray(a).copy() if isinstance(a, NDArray) else array(a)
 
 
 def empty(

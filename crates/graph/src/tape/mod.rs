@@ -191,14 +191,15 @@ fn save(inner: &mut Inner, op: &'static Op, ins: &[In<'_>], outs: &[NDArray], si
             },
             Saved::Y(i) => {
                 if let Some(a) = outs.get(i as usize) {
-                    inner.keep(save.what, a.detached(), site);
+                    let kept = if a.storage().shared() { keep(a) } else { a.detached() };
+                    inner.keep(save.what, kept, site);
                 }
             }
         }
     }
 }
 
-/// An input as the tape keeps it: memory that another library may change is copied.
+/// An array as the tape keeps it: memory that another library may change is copied.
 #[inline(always)]
 fn keep(a: &NDArray) -> NDArray {
     if a.storage().shared()

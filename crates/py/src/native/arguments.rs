@@ -1,8 +1,9 @@
 //! From the arguments of a Python call to inputs and attributes.
 use super::attribute::{int, items, parse};
 use super::callable::{OpObject, Slot};
+use super::convert::to_device;
 use super::object::get;
-use super::operand::Operand;
+use super::operand::{Operand, list};
 use crate::error::{argument, to_py};
 use gluonish_base::{Dims, Error};
 use gluonish_graph::{In, NDArray};
@@ -87,7 +88,11 @@ impl<'a> Given<'a> {
     /// As `input`.
     unsafe fn other_input(&mut self, op: &'static Op, i: usize, o: *mut PyObject) -> PyResult<()> {
         // SAFETY: by contract.
-        let (operand, left_out) = unsafe { (self.operand(o)?, o == Py_None()) };
+        let (mut operand, left_out) = unsafe { (self.operand(o)?, o == Py_None()) };
+        if operand.is_none() {
+            // SAFETY: by contract.
+            operand = unsafe { list(o, None) }?.map(|made| self.hold(made));
+        }
         let Some(x) = operand.or((left_out && op.inputs[i].kind == InputKind::Optional).then_some(In::Absent)) else {
             // SAFETY: by contract.
             return Err(unsafe { not_an_array(op, op.inputs[i].name, o) });
@@ -106,17 +111,38 @@ impl<'a> Given<'a> {
     /// As `input`.
     unsafe fn operand(&mut self, o: *mut PyObject) -> PyResult<Option<In<'a>>> {
         // SAFETY: by contract.
-        Ok(match unsafe { Operand::new(o) }? {
-            Some(Operand::In(x)) => Some(x),
-            Some(Operand::Own(a)) => {
+        Ok(unsafe { Operand::new(o) }?.map(|x| self.hold(x)))
+    }
+
+    /// The operand, which is kept if it was made for this call.
+    fn hold(&mut self, operand: Operand<'a>) -> In<'a> {
+        match operand {
+            Operand::In(x) => x,
+            Operand::Own(a) => {
                 let made = Made::new(a);
                 // SAFETY: it stays at its address until `self` is dropped, with the inputs that borrow it.
                 let x = In::Array(unsafe { made.0.as_ref() });
                 self.made.push(made);
-                Some(x)
+                x
             }
-            None => None,
-        })
+        }
+    }
+
+    /// What other libraries gave has no device of its own: it goes where the arrays are.
+    #[cold]
+    fn bring_together(&mut self) -> PyResult<()> {
+        let is_made = |a: &NDArray| self.made.iter().any(|m| std::ptr::eq(m.0.as_ptr(), a));
+        let Some(device) = self.ins.iter().filter_map(In::array).find(|a| !is_made(a)).map(|a| a.device()) else {
+            return Ok(());
+        };
+        let apart = |x: &In<'_>| x.array().is_some_and(|a| is_made(a) && a.device() != device);
+        let moving: Vec<usize> = (0..self.ins.len()).filter(|&i| apart(&self.ins[i])).collect();
+        for i in moving {
+            if let In::Array(a) = self.ins[i] {
+                self.ins[i] = self.hold(Operand::Own(to_device(a, device)?));
+            }
+        }
+        Ok(())
     }
 
     /// All arrays of a variadic op: separate arguments or one list.
@@ -251,6 +277,9 @@ impl<'a> Given<'a> {
     /// Says what is missing.
     #[inline(always)]
     pub(super) fn complete(&mut self, me: &OpObject) -> PyResult<()> {
+        if !self.made.is_empty() {
+            self.bring_together()?;
+        }
         let all = self.ins.len() >= me.needed && !self.ins.iter().any(|i| matches!(i, In::Absent));
         if all && me.required & !self.set == 0 { Ok(()) } else { self.incomplete(me.op) }
     }

@@ -1,6 +1,6 @@
 //! The type `NDArray`, made from a table of slots.
 use super::object::{Object, dealloc, edge, edge_int, get, pending, set_type};
-use super::{number, properties, subscript};
+use super::{buffer, number, properties, subscript};
 use crate::native::convert;
 use pyo3::exceptions::PyValueError;
 use pyo3::ffi::*;
@@ -77,6 +77,8 @@ pub(super) fn make_type(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
         (Py_mp_ass_subscript, subscript::set_item as *mut c_void),
         (Py_mp_length, subscript::length as *mut c_void),
         (Py_sq_item, subscript::item as *mut c_void),
+        (Py_bf_getbuffer, buffer::get_buffer as *mut c_void),
+        (Py_bf_releasebuffer, buffer::release_buffer as *mut c_void),
         (Py_nb_float, as_float as *mut c_void),
         (Py_nb_int, as_int as *mut c_void),
         (Py_nb_index, as_index as *mut c_void),

@@ -6,9 +6,10 @@ use gluonish_engine::Device;
 use gluonish_graph::{In, NDArray, copy_into, current_device, invoke, wait};
 use gluonish_kernels::{AttrVal, Attrs};
 use gluonish_ops::rows::{CAST, COPY};
-use pyo3::exceptions::PyBufferError;
+use pyo3::exceptions::{PyBufferError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::types::IntoPyDict;
 
 /// A C-contiguous view of an object's memory, released when dropped.
 struct Buffer(Box<ffi::Py_buffer>);
@@ -49,17 +50,21 @@ pub(crate) fn from_buffer(o: &Bound<'_, PyAny>, dtype: DType, shape: &Dims, devi
 }
 
 /// Anything that NumPy can make an array of, as a new array of the same type.
-pub(crate) fn from_array_like(o: &Bound<'_, PyAny>) -> PyResult<NDArray> {
+pub(crate) fn from_array_like(o: &Bound<'_, PyAny>, device: Device) -> PyResult<NDArray> {
     let numpy = o.py().import("numpy")?;
-    let array = numpy.call_method1("ascontiguousarray", (o,))?;
-    // NumPy makes arrays without axes one-dimensional here; the shape is taken from the original.
-    let shape: Vec<isize> = numpy.call_method1("shape", (o,))?.extract()?;
+    let order = [("order", "C")].into_py_dict(o.py())?;
+    let array = numpy.call_method("asarray", (o,), Some(&order))?;
+    let shape: Vec<isize> = array.getattr("shape")?.extract()?;
     let Some(dtype) = dtype_of(&array.getattr("dtype")?) else {
         let text = format!("a NumPy array of {} cannot become an array", array.getattr("dtype")?);
         return Err(to_py(Error::new(Cause::DType(text)).in_op("array")));
     };
     let shape = dims(&shape)?;
-    from_buffer(&array, dtype, &shape, current_device())
+    if array.getattr("dtype")?.getattr("isnative")?.is_truthy()? {
+        return from_buffer(&array, dtype, &shape, device);
+    }
+    let native = array.call_method1("astype", (dtype.name(),))?;
+    from_buffer(&native, dtype, &shape, device)
 }
 
 fn dims(shape: &[isize]) -> PyResult<Dims> {
@@ -79,7 +84,26 @@ pub(crate) fn from_sequence(o: &Bound<'_, PyAny>, like: &NDArray) -> PyResult<ND
         let text = format!("a {kind} cannot be assigned to elements of {}", like.dtype());
         return Err(to_py(Error::new(Cause::Argument(text)).in_op("assignment")));
     }
-    from_array_like(&array)
+    from_array_like(&array, like.device())
+}
+
+/// Nested lists of numbers. Fractions get the floating type of the array beside, else the default one; `None`: NumPy finds
+/// no numbers there.
+pub(crate) fn from_list(o: &Bound<'_, PyAny>, beside: Option<&NDArray>) -> PyResult<Option<NDArray>> {
+    let py = o.py();
+    let mut array = py.import("numpy")?.call_method1("asarray", (o,))?;
+    let Some(dtype) = dtype_of(&array.getattr("dtype")?) else { return Ok(None) };
+    if dtype == DType::F64 {
+        array = match beside.map(|a| a.dtype()).filter(|d| d.is_float()) {
+            Some(DType::BF16) => array.call_method1("astype", (DType::F32.name(),))?,
+            Some(d) => array.call_method1("astype", (d.name(),))?,
+            None => {
+                let default = py.import("gluonish._dtype")?.call_method0("default_float")?;
+                array.call_method1("astype", (default,))?
+            }
+        };
+    }
+    from_array_like(&array, beside.map_or_else(current_device, |a| a.device())).map(Some)
 }
 
 /// NumPy's own scalar types, as numbers.
@@ -102,12 +126,13 @@ pub(crate) fn numpy_scalar(o: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
     Err(to_py(Error::new(Cause::DType(text)).in_op("array")))
 }
 
-/// Waits, and copies the values into a new NumPy array; bfloat16 becomes float32.
-pub(crate) fn to_numpy(py: Python<'_>, a: &NDArray) -> PyResult<Py<PyAny>> {
-    let a = plain(a)?;
+/// Waits, and copies the values into a new NumPy array; bfloat16 becomes float32, or, as `bits`, the integers of its bits.
+pub(crate) fn to_numpy(py: Python<'_>, a: &NDArray, bits: bool) -> PyResult<Py<PyAny>> {
+    let a = plain(a, bits)?;
+    let dtype = if a.dtype() == DType::BF16 { DType::U16 } else { a.dtype() };
     let shape: Vec<isize> = a.shape().to_vec();
     let shape = pyo3::types::PyTuple::new(py, shape)?;
-    let out = py.import("numpy")?.call_method1("empty", (shape, dtype_object(py, a.dtype())))?;
+    let out = py.import("numpy")?.call_method1("empty", (shape, dtype_object(py, dtype)))?;
     if a.size() > 0 {
         let buffer = Buffer::new(&out, true)?;
         let n = a.nbytes().min(buffer.bytes());
@@ -119,15 +144,14 @@ pub(crate) fn to_numpy(py: Python<'_>, a: &NDArray) -> PyResult<Py<PyAny>> {
     Ok(out.unbind())
 }
 
-/// The array as contiguous, ready memory of a type that NumPy has, held as a reader (unless it is empty).
-fn plain(a: &NDArray) -> PyResult<NDArray> {
-    let run =
-        |op, attrs: &[AttrVal], a: &NDArray| invoke(op, &[In::Array(a)], &Attrs::of(attrs)).map(|mut o| o.remove(0));
+/// The array as contiguous, ready memory of a type that NumPy has (unless its bits will do), held as a reader (unless it is
+/// empty).
+fn plain(a: &NDArray, bits: bool) -> PyResult<NDArray> {
     let mut a = gluonish_graph::detach(a);
-    if a.dtype() == DType::BF16 {
-        a = run(&CAST, &[AttrVal::DType(DType::F32)], &a).map_err(to_py)?;
+    if a.dtype() == DType::BF16 && !bits {
+        a = cast(&a, DType::F32)?;
     } else if !a.is_contiguous() {
-        a = run(&COPY, &[], &a).map_err(to_py)?;
+        a = invoke(&COPY, &[In::Array(&a)], &Attrs::new()).map_err(to_py)?.remove(0);
     }
     loop {
         wait(&a).map_err(to_py)?;
@@ -138,9 +162,43 @@ fn plain(a: &NDArray) -> PyResult<NDArray> {
     }
 }
 
+fn cast(a: &NDArray, dtype: DType) -> PyResult<NDArray> {
+    let a = gluonish_graph::detach(a);
+    Ok(invoke(&CAST, &[In::Array(&a)], &Attrs::of(&[AttrVal::DType(dtype)])).map_err(to_py)?.remove(0))
+}
+
 /// The only element, as a Python number.
 pub(crate) fn item(py: Python<'_>, a: &NDArray) -> PyResult<Py<PyAny>> {
-    to_numpy(py, a)?.call_method0(py, "item")
+    let half = matches!(a.dtype(), DType::F16 | DType::BF16);
+    let a = if half { plain(&cast(a, DType::F32)?, false)? } else { plain(a, false)? };
+    if a.size() == 0 {
+        return Err(PyValueError::new_err("an empty array has no element"));
+    }
+    let mut bytes = [0; 8];
+    // SAFETY: `plain` gave ready memory of at least one element, of at most eight bytes, that nobody writes while it is held.
+    unsafe { std::ptr::copy_nonoverlapping(a.data(), bytes.as_mut_ptr(), a.dtype().size()) };
+    a.storage().end_read();
+    number(py, a.dtype(), bytes)
+}
+
+/// The element whose bytes come first, as a Python number.
+fn number(py: Python<'_>, dtype: DType, b: [u8; 8]) -> PyResult<Py<PyAny>> {
+    let ([x, y, z, w, ..], long) = (b, u64::from_ne_bytes(b));
+    let (short, word) = (u16::from_ne_bytes([x, y]), u32::from_ne_bytes([x, y, z, w]));
+    Ok(match dtype {
+        DType::Bool => (x != 0).into_pyobject(py)?.to_owned().into_any(),
+        DType::U8 => x.into_pyobject(py)?.into_any(),
+        DType::U16 => short.into_pyobject(py)?.into_any(),
+        DType::U32 => word.into_pyobject(py)?.into_any(),
+        DType::U64 => long.into_pyobject(py)?.into_any(),
+        DType::I8 => (x as i8).into_pyobject(py)?.into_any(),
+        DType::I16 => (short as i16).into_pyobject(py)?.into_any(),
+        DType::I32 => (word as i32).into_pyobject(py)?.into_any(),
+        DType::I64 => (long as i64).into_pyobject(py)?.into_any(),
+        DType::F16 | DType::BF16 | DType::F32 => (f32::from_bits(word) as f64).into_pyobject(py)?.into_any(),
+        DType::F64 => f64::from_bits(long).into_pyobject(py)?.into_any(),
+    }
+    .unbind())
 }
 
 /// A copy on another device.

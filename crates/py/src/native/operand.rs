@@ -1,8 +1,11 @@
 //! What an op accepts as an array: ours, a Python number, or an array of another library, which is copied.
+use super::attribute::items;
 use super::object::get;
+use crate::error::to_py;
 use crate::native::convert;
-use gluonish_base::Scalar;
-use gluonish_graph::{In, NDArray};
+use gluonish_base::{Cause, DType, Dims, Error, Scalar};
+use gluonish_engine::Device;
+use gluonish_graph::{In, NDArray, current_device};
 use pyo3::ffi::*;
 use pyo3::prelude::*;
 
@@ -42,38 +45,116 @@ impl Operand<'_> {
                 return Ok(Some(Operand::In(In::Scalar(Scalar::Float(PyFloat_AsDouble(o))))));
             }
             if PyLong_Check(o) != 0 {
-                return integer(o).map(|s| Some(Operand::In(In::Scalar(s))));
+                return match integer(o) {
+                    Some(s) => Ok(Some(Operand::In(In::Scalar(s)))),
+                    None => Err(too_large(o, None)),
+                };
             }
-            foreign(o)
+            foreign(o, current_device())
+        }
+    }
+
+    /// What meets an array in an operator: whatever `new` takes, lists, and integers of any size where they have a meaning
+    /// beside this array. `truth`: the operator compares.
+    ///
+    /// # Safety
+    /// As `new`.
+    #[cold]
+    pub(super) unsafe fn beside<'a>(o: *mut PyObject, array: &NDArray, truth: bool) -> PyResult<Option<Operand<'a>>> {
+        // SAFETY: passed on.
+        unsafe {
+            if PyLong_Check(o) != 0 {
+                return match integer(o) {
+                    Some(s) => Ok(Some(Operand::In(In::Scalar(s)))),
+                    None => large(o, array, truth).map(Some),
+                };
+            }
+            if PyFloat_Check(o) != 0 {
+                return Ok(Some(Operand::In(In::Scalar(Scalar::Float(PyFloat_AsDouble(o))))));
+            }
+            match foreign(o, array.device())? {
+                None => list(o, Some(array)),
+                found => Ok(found),
+            }
         }
     }
 }
 
-unsafe fn integer(o: *mut PyObject) -> PyResult<Scalar> {
+/// A Python int or bool; `None` where it does not fit in 64 bits.
+#[inline(always)]
+unsafe fn integer(o: *mut PyObject) -> Option<Scalar> {
     // SAFETY: `o` is an int of an attached thread.
     unsafe {
         if o == Py_True() || o == Py_False() {
-            return Ok(Scalar::Bool(o == Py_True()));
+            return Some(Scalar::Bool(o == Py_True()));
         }
         let v = PyLong_AsLongLong(o);
         if v == -1 && !PyErr_Occurred().is_null() {
             PyErr_Clear();
-            return Err(too_large(o));
+            return None;
         }
-        Ok(Scalar::Int(v))
+        Some(Scalar::Int(v))
     }
 }
 
+/// An integer beyond 64 bits beside an array: unsigned ones may hold it, floats round it, and a comparison of other
+/// integers with it has one answer for all.
 #[cold]
-unsafe fn too_large(o: *mut PyObject) -> PyErr {
+unsafe fn large<'a>(o: *mut PyObject, array: &NDArray, truth: bool) -> PyResult<Operand<'a>> {
+    // SAFETY: `o` is an int of an attached thread.
+    let number = unsafe { Bound::from_borrowed_ptr(Python::assume_attached(), o) };
+    if array.dtype() == DType::U64
+        && let Ok(v) = number.extract::<u64>()
+    {
+        let whole = NDArray::from_bytes(array.device(), DType::U64, &Dims::EMPTY, &v.to_ne_bytes());
+        return whole.map(Operand::Own).map_err(to_py);
+    }
+    if array.dtype().is_float() {
+        return Ok(Operand::In(In::Scalar(Scalar::Float(number.extract()?))));
+    }
+    if truth {
+        let beyond = if number.lt(0)? { f64::NEG_INFINITY } else { f64::INFINITY };
+        return Ok(Operand::In(In::Scalar(Scalar::Float(beyond))));
+    }
+    // SAFETY: as above.
+    Err(unsafe { too_large(o, Some(array.dtype())) })
+}
+
+#[cold]
+unsafe fn too_large(o: *mut PyObject, dtype: Option<DType>) -> PyErr {
     // SAFETY: a live object of an attached thread.
     let number = unsafe { Bound::from_borrowed_ptr(Python::assume_attached(), o) };
-    crate::error::argument("number", format!("{number} does not fit in 64 bits; write it as a float"))
+    let text = match dtype {
+        Some(d) => format!("{number} does not fit in {d}; write it as a float"),
+        None => format!("{number} does not fit in 64 bits; write it as a float"),
+    };
+    to_py(Error::new(Cause::Overflow(text)).in_op("number"))
+}
+
+/// Nested lists of numbers, as NumPy reads them; `None` for anything else, and where arrays of ours are inside, whose
+/// gradients would be lost.
+///
+/// # Safety
+/// `o` is a live object of an attached thread.
+#[cold]
+pub(super) unsafe fn list<'a>(o: *mut PyObject, beside: Option<&NDArray>) -> PyResult<Option<Operand<'a>>> {
+    // SAFETY: by contract.
+    let (object, plain) =
+        unsafe { (Bound::from_borrowed_ptr(Python::assume_attached(), o), items(o).is_some() && !holds_array(o)) };
+    if !plain {
+        return Ok(None);
+    }
+    Ok(convert::from_list(&object, beside)?.map(Operand::Own))
+}
+
+unsafe fn holds_array(o: *mut PyObject) -> bool {
+    // SAFETY: as `list`; items are borrowed from a list or tuple that is alive.
+    unsafe { get(o).is_some() || items(o).is_some_and(|mut all| all.any(|item| holds_array(item))) }
 }
 
 /// NumPy's scalars and arrays, and whatever else has `__array__`.
 #[cold]
-unsafe fn foreign<'a>(o: *mut PyObject) -> PyResult<Option<Operand<'a>>> {
+unsafe fn foreign<'a>(o: *mut PyObject, device: Device) -> PyResult<Option<Operand<'a>>> {
     // SAFETY: a live object of an attached thread.
     let object = unsafe { Bound::from_borrowed_ptr(Python::assume_attached(), o) };
     if object.is_none() || !object.hasattr("__array__")? {
@@ -82,5 +163,5 @@ unsafe fn foreign<'a>(o: *mut PyObject) -> PyResult<Option<Operand<'a>>> {
     if let Some(s) = convert::numpy_scalar(&object)? {
         return Ok(Some(Operand::In(In::Scalar(s))));
     }
-    convert::from_array_like(&object).map(|a| Some(Operand::Own(a)))
+    convert::from_array_like(&object, device).map(|a| Some(Operand::Own(a)))
 }

@@ -1,21 +1,20 @@
-"""The methods and properties of arrays that are no rows of the op table. Attached to the native type at import."""
+"""Methods and properties of arrays that are no rows of the op table: values, devices, gradients, shapes."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from types import FunctionType
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
 
 from gluonish import _core, autograd
 from gluonish._core import NDArray
-from gluonish._create import array_of, from_host, shape_of
+from gluonish._create import array_of, shape_of
 from gluonish._dtype import dtype_name
 from gluonish._types import Number
 from gluonish.context import Context, device_index, from_index
 from gluonish.errors import ShapeError, UnsupportedError
 
-__all__ = ["HookHandle", "attach"]
+__all__ = ["HookHandle", "Methods"]
 
 if TYPE_CHECKING:
     _Array = NDArray  # so that the methods below are checked against what the stub promises
@@ -23,10 +22,8 @@ else:
     _Array = object
 
 
-class _Methods(_Array):
-    """Where the methods are written; ``attach`` gives them to ``NDArray``."""
-
-    __array_priority__ = 1000.0  # NumPy's operators give way to ours
+class Methods(_Array):
+    """What users call by name."""
 
     # Values.
 
@@ -51,14 +48,17 @@ class _Methods(_Array):
         return _core.item(self)
 
     def item(self, *index: int) -> Number:
-        """The value of an array of one element, or of the element at an index, as a Python number.
+        """The value of an array of one element, of the element at an index, or of the n-th one, as a Python number.
 
         >>> from gluonish import nd
         >>> x = nd.array([[1, 2], [3, 4]])
-        >>> x.item(1, 0), x.sum().item()
-        (3.0, 10.0)
+        >>> x.item(1, 0), x.item(2), x.sum().item()
+        (3.0, 3.0, 10.0)
         """
-        return self[index].asscalar() if index else self.asscalar()
+        if not index:
+            return self.asscalar()
+        flat = len(index) == 1 and self.ndim != 1
+        return (self.reshape(-1) if flat else self)[index].asscalar()
 
     def tolist(self) -> Any:
         """The values as nested lists of Python numbers.
@@ -68,45 +68,6 @@ class _Methods(_Array):
         [[1.0, 1.0]]
         """
         return self.asnumpy().tolist()
-
-    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
-        if copy is False:
-            raise ValueError("an NDArray becomes a NumPy array by a copy: copy=False is not possible")
-        host = _core.to_numpy(self)
-        return host if dtype is None else host.astype(dtype, copy=False)
-
-    def __repr__(self) -> str:
-        size = "x".join(map(str, self.shape)) if self.shape else "()"
-        return f"{self.asnumpy()}\n<NDArray {size} @{self.context}>"
-
-    def __format__(self, spec: str) -> str:
-        if not spec:
-            return str(self)
-        if self.size != 1:
-            raise TypeError(f"format {spec!r} needs an array of one element, got shape {self.shape}")
-        return format(_core.item(self), spec)
-
-    def __iter__(self) -> Iterator[NDArray]:
-        if not self.shape:
-            raise TypeError("a 0-dimensional array cannot be iterated over; item() gives its value")
-        return (self[i] for i in range(len(self)))
-
-    def __contains__(self, value: Any) -> bool:
-        found: NDArray | bool = self == value  # False where Python alone has an answer, as for a string
-        return isinstance(found, NDArray) and bool(found.sum())
-
-    # Identity, copies, pickles.
-
-    __hash__ = object.__hash__
-
-    def __reduce__(self) -> tuple[Callable[..., NDArray], tuple[Any, ...]]:
-        return _rebuilt, (self.asnumpy(), _name(self), str(self.context))
-
-    def __copy__(self) -> NDArray:
-        return self.copy()
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> NDArray:
-        return self.copy()
 
     def copy(self) -> NDArray:
         """A new array with the same values.
@@ -325,23 +286,8 @@ class HookHandle:
             self._array = None
 
 
-def attach() -> None:
-    """Gives ``NDArray`` the methods above."""
-    for name, value in vars(_Methods).items():
-        if name in ("__doc__", "__module__", "__dict__", "__weakref__", "__static_attributes__", "__firstlineno__"):
-            continue
-        if isinstance(value, FunctionType):
-            value.__qualname__ = f"NDArray.{name}"
-        setattr(NDArray, name, value)
-
-
 def _name(array: NDArray) -> str:
     return str(array.dtype)
-
-
-def _rebuilt(host: npt.NDArray[Any], dtype: str, device: str) -> NDArray:
-    """An array from its pickle."""
-    return from_host(host, dtype, device_index(device))
 
 
 def _dense(stype: object, function: str) -> None:

@@ -1,0 +1,200 @@
+"""NumPy's own functions, called with arrays of this package: the function of `np` of that name, else NumPy on the host.
+
+>>> import numpy
+>>> from gluonish import np
+>>> x = np.array([[1.0, 2.0], [3.0, 4.0]])
+>>> numpy.exp(x - x), numpy.concatenate([x, x]).shape
+([[1. 1.]
+ [1. 1.]]
+<NDArray 2x2 @cpu(0)>, (4, 2))
+"""
+
+import functools
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy  # noqa: ICN001 - np is this package
+
+from gluonish import _core, np
+from gluonish._core import NDArray
+from gluonish._dtype import dtype_name, fits
+from gluonish.errors import DTypeError, UnsupportedError
+from gluonish.np._fallback import on_host
+
+__all__ = ["call_function", "call_ufunc"]
+
+# What the methods of a ufunc are called among functions.
+_REDUCE = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all",
+           "logical_or": "any"}  # fmt: skip
+_ACCUMULATE = {"add": "cumsum", "multiply": "cumprod"}
+
+
+def call_function(function: Callable[..., Any], types: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """What ``numpy.<function>`` does where an array of this package is among its arguments."""
+    if not all(issubclass(kind, NDArray | numpy.ndarray) for kind in types):
+        return NotImplemented
+    module = np
+    for name in function.__module__.split(".")[1:]:
+        module = getattr(module, name)
+    found = getattr(module, function.__name__)
+    if not getattr(found, "by_numpy", False):
+        placed, named = _bound(function, args, kwargs)
+        unknown = sorted(named.keys() - _names(found))
+        if not unknown:
+            return found(*placed, **named)
+        found = _with(function, " and ".join(unknown))
+    return found(*args, **kwargs)
+
+
+@functools.cache
+def _with(function: Callable[..., Any], unknown: str) -> Callable[..., Any]:
+    """NumPy's function where ours does not have some of the arguments."""
+    return on_host(function, f"{function.__module__}.{function.__name__} with {unknown}")
+
+
+def _bound(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """Arguments that NumPy's signature asks for by position, all others by name: our order may be another."""
+    try:
+        bound = _signature(function).bind(*args, **kwargs)
+    except (TypeError, ValueError):  # it has no signature, or they do not fit, which the function itself says best
+        return args, dict(kwargs)
+    placed: list[Any] = []
+    named: dict[str, Any] = {}
+    for name, value in bound.arguments.items():
+        parameter = bound.signature.parameters[name]
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            placed.extend(value)
+        elif parameter.kind is parameter.VAR_KEYWORD:
+            named.update(value)
+        elif parameter.default is parameter.empty:
+            placed.append(value)
+        elif value is not parameter.default:
+            named[name] = value
+    return placed, named
+
+
+@functools.cache
+def _signature(function: Callable[..., Any]) -> inspect.Signature:
+    return inspect.signature(function)
+
+
+@functools.cache
+def _names(function: Callable[..., Any]) -> frozenset[str]:
+    """The names of a function's arguments."""
+    text = getattr(function, "__text_signature__", None)
+    return frozenset(re.findall(r"\w+", text) if text else inspect.signature(function).parameters)
+
+
+def call_ufunc(ufunc: numpy.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What a ufunc of NumPy's, or one of its methods, does where an array of this package is among its arguments."""
+    outs = kwargs.pop("out", ())
+    if not all(map(_is_ours_to_answer, (*inputs, *outs))):
+        return NotImplemented
+    native = _native(ufunc, method, inputs, kwargs)
+    if native is not None:
+        result = native(*inputs, **kwargs)
+        return _stored(result, outs[0], kwargs) if outs else result
+    if outs:
+        kwargs["out"] = outs
+    return _hosted(ufunc, method)(*inputs, **kwargs)
+
+
+@functools.cache
+def _hosted(ufunc: numpy.ufunc, method: str) -> Callable[..., Any]:
+    path = f"numpy.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}")
+    return on_host(ufunc if method == "__call__" else getattr(ufunc, method), path, writes=method == "at")
+
+
+def _is_ours_to_answer(value: Any) -> bool:
+    """Not where another class has its own idea of NumPy's functions."""
+    other = getattr(type(value), "__array_ufunc__", None)
+    return other in (None, NDArray.__array_ufunc__, numpy.ndarray.__array_ufunc__)
+
+
+def _function(name: str) -> Callable[..., Any] | None:
+    """The function of `np` of this name, if it has one of its own."""
+    found = vars(np).get(name)
+    return found if callable(found) and not getattr(found, "by_numpy", False) else None
+
+
+def _native(
+    ufunc: numpy.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Callable[..., Any] | None:
+    """What computes the ufunc here; None: the host must."""
+    known = getattr(numpy, ufunc.__name__, None) is ufunc  # not one of another library's that is called the same
+    function = _function(ufunc.__name__) if known and ufunc.nout == 1 else None
+    if function is None or not all(map(_fits, inputs)):
+        return None
+    where = kwargs.get("where", True)
+    plain = kwargs.keys() <= {"dtype", "casting", "order", "subok", "where"} and kwargs.get("order", "K") in "KAC"
+    if method == "__call__" and plain:
+        return functools.partial(_called, ufunc, function)
+    if method == "outer" and plain and len(inputs) == 2:
+        return functools.partial(_outer, ufunc, function)
+    folded = {"reduce": _REDUCE, "accumulate": _ACCUMULATE}.get(method, {}).get(ufunc.__name__)
+    fold = _function(folded) if folded else None
+    if fold is None or where is not True or kwargs.get("initial") is not None:
+        return None
+    given = {name: value for name, value in kwargs.items() if name not in ("where", "initial") and value is not None}
+    if not given.keys() <= _names(fold):
+        return None
+    return functools.partial(_folded, fold)
+
+
+def _fits(value: Any) -> bool:
+    if isinstance(value, numpy.ndarray | numpy.generic):
+        return fits(value.dtype)
+    return isinstance(value, NDArray | bool | int | float | list | tuple) or hasattr(value, "__array__")
+
+
+def _called(
+    ufunc: numpy.ufunc,
+    function: Callable[..., Any],
+    *inputs: Any,
+    dtype: Any = None,
+    casting: Any = "same_kind",
+    where: Any = True,
+    **_: Any,
+) -> NDArray:
+    if dtype is not None:
+        inputs = tuple(_cast(ufunc, value, dtype_name(dtype), casting) for value in inputs)
+    result: NDArray = function(*inputs)
+    if dtype is not None:
+        result = result.astype(dtype_name(dtype), copy=False)
+    # NumPy leaves what `where` leaves out as the memory was; here it is 0, or what `out` holds.
+    return result if where is True else np.where(where, result, numpy.zeros((), str(result.dtype)))
+
+
+def _cast(ufunc: numpy.ufunc, value: Any, name: str, casting: Any) -> Any:
+    if not hasattr(value, "dtype") or str(value.dtype) == name or name == "bool":
+        return value
+    kinds = ["float32" if kind == "bfloat16" else kind for kind in (str(value.dtype), name)]
+    if not numpy.can_cast(kinds[0], kinds[1], casting):
+        raise DTypeError(f"{ufunc.__name__}: {value.dtype} does not become {name} by casting={casting!r}")
+    return np.asarray(value).astype(name)
+
+
+def _outer(ufunc: numpy.ufunc, function: Callable[..., Any], a: Any, b: Any, **kwargs: Any) -> NDArray:
+    left, right = np.asarray(a), np.asarray(b)
+    column: NDArray = _core.invoke("_np_reshape", [left], {"shape": left.shape + (1,) * right.ndim})
+    return _called(ufunc, function, column, right, **kwargs)
+
+
+def _folded(fold: Callable[..., Any], array: Any, axis: Any = 0, *rest: Any, **kwargs: Any) -> NDArray:
+    if rest:
+        raise UnsupportedError("give dtype=, keepdims= and out= of a ufunc's method by name")
+    given = {name: value for name, value in kwargs.items() if name not in ("where", "initial") and value is not None}
+    folded: NDArray = fold(array, axis=axis, **given)
+    return folded
+
+
+def _stored(result: NDArray, out: Any, kwargs: dict[str, Any]) -> Any:
+    """The result in ``out``, where ``where`` says so."""
+    where = kwargs.get("where", True)
+    if isinstance(out, NDArray):
+        kept = result if where is True else np.where(where, result, out)
+        return _core.invoke("_copy", [kept], {}, out)
+    numpy.copyto(out, result.asnumpy(), casting=kwargs.get("casting", "same_kind"), where=numpy.asarray(where))
+    return out
