@@ -1209,35 +1209,35 @@ class NpOps:
         """Position of the smallest value along an axis, or in the flattened array."""
 
     @staticmethod
-    def bitwise_and(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def bitwise_and(x1: ArrayLike, x2: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """The bits that both have; of bool, whether both hold."""
 
     @staticmethod
-    def bitwise_invert(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def bitwise_invert(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """All bits changed; of bool, whether it does not hold."""
 
     @staticmethod
-    def bitwise_left_shift(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def bitwise_left_shift(x1: ArrayLike, x2: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """The bits moved to the left; 0 where `rhs` is negative or at least the width."""
 
     @staticmethod
-    def bitwise_not(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def bitwise_not(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """All bits changed; of bool, whether it does not hold."""
 
     @staticmethod
-    def bitwise_or(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def bitwise_or(x1: ArrayLike, x2: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """The bits that either has; of bool, whether one holds."""
 
     @staticmethod
-    def bitwise_right_shift(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def bitwise_right_shift(x1: ArrayLike, x2: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """The bits moved to the right; the sign stays."""
 
     @staticmethod
-    def bitwise_xor(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def bitwise_xor(x1: ArrayLike, x2: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """The bits that one of the two has; of bool, whether they differ."""
 
     @staticmethod
-    def broadcast_to(data: ArrayLike, shape: int | Sequence[int], *, out: NDArray | None = None) -> NDArray:
+    def broadcast_to(a: ArrayLike, shape: int | Sequence[int], *, out: NDArray | None = None) -> NDArray:
         """The values repeated over a larger shape, without a copy."""
 
     @staticmethod
@@ -1329,19 +1329,19 @@ class NpOps:
         """`sqrt(lhs ** 2 + rhs ** 2)`, without overflow."""
 
     @staticmethod
-    def invert(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def invert(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """All bits changed; of bool, whether it does not hold."""
 
     @staticmethod
-    def isnan(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def isnan(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """Whether `x` is not a number."""
 
     @staticmethod
-    def left_shift(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def left_shift(x1: ArrayLike, x2: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """The bits moved to the left; 0 where `rhs` is negative or at least the width."""
 
     @staticmethod
-    def less(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def less(x1: ArrayLike, x2: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """Whether `lhs < rhs`."""
 
     @staticmethod
@@ -1470,11 +1470,11 @@ class NpOps:
         """The same values in another shape; -1 is what is left."""
 
     @staticmethod
-    def right_shift(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def right_shift(x1: ArrayLike, x2: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """The bits moved to the right; the sign stays."""
 
     @staticmethod
-    def rint(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+    def rint(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """The nearest integer, halves to even."""
 
     @staticmethod

@@ -17,16 +17,18 @@ for _op, _ref in (("left_shift", np.left_shift), ("right_shift", np.right_shift)
     binary(_op, _ref, dtypes=("bool",), result="int8", grad=(), exact=True, bad=[])
 
 
-def _left(a, n):
-    bits = 8 * a.dtype.itemsize
-    return np.where((n >= 0) & (n < bits), np.left_shift(a, np.where((n >= 0) & (n < bits), n, 0).astype(a.dtype)), 0)
+def _shift(ref, beyond):
+    def shifted(a, n):
+        a, n = (v.astype(np.result_type(a, n)) for v in (a, n))
+        bits = 8 * a.dtype.itemsize
+        fits = (n >= 0) & (n < bits)
+        return np.where(fits, ref(a, np.where(fits, n, 0)), beyond(a, bits - 1))
+
+    return shifted
 
 
-def _right(a, n):
-    bits = 8 * a.dtype.itemsize
-    return np.right_shift(a, np.where((n >= 0) & (n < bits), n, bits - 1).astype(a.dtype))
-
-
+_left = _shift(np.left_shift, lambda a, _: np.zeros_like(a))
+_right = _shift(np.right_shift, lambda a, most: np.right_shift(a, a.dtype.type(most)))
 for _op, _ref in (("left_shift", _left), ("right_shift", _right)):
     sample(_op, real(5, 7, **_wide), real(5, 7, low=-70, high=70), ref=_ref, dtypes=INTS, exact=True, work="as is")
 

@@ -42,5 +42,5 @@ rows! {
     BITWISE_NOT = Op::new("bitwise_not", "All bits changed; of bool, whether it does not hold.", DATA, Body::Compose(|r, ins| {
             r.unary_op(if r.dtype(ins[0]) == DType::Bool { &LOGICAL_NOT } else { &INTEGER_NOT }, ins[0])
         }))
-        .np(&["bitwise_not", "invert", "bitwise_invert"]).np_inputs(&["x"]).operator("invert").onnx("BitwiseNot");
+        .np(&["bitwise_not", "invert", "bitwise_invert"]).np_inputs(&["x"]).operator("invert").no_grad(Grad::Zero).onnx("BitwiseNot");
 }

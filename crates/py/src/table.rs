@@ -154,8 +154,8 @@ fn op_row<'py>(py: Python<'py>, op: &'static Op) -> PyResult<Bound<'py, PyDict>>
     d.set_item("elementwise", matches!(op.body, Body::Map(_)))?;
     d.set_item("composed", matches!(op.body, Body::Compose(_)))?;
     let grad = match (op.grad, &op.body) {
-        (_, Body::Compose(_)) | (Grad::Rule(_), _) => "rule",
         (Grad::Zero, _) => "zero",
+        (_, Body::Compose(_)) | (Grad::Rule(_), _) => "rule",
         (Grad::Missing(_), _) => "missing",
     };
     d.set_item("grad", grad)?;
