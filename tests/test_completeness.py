@@ -20,8 +20,13 @@ def test_every_sample_has_an_op(name):
     assert name in TABLE
 
 
-# Inputs of which backward() says that they have no gradient.
-APART = {"sample_gamma": {"alpha"}}
+# Inputs of which backward() says that they have no gradient, and those that give their shape alone.
+APART = {
+    "sample_gamma": {"alpha"},
+    "reshape_like": {"rhs"},
+    "broadcast_like": {"rhs"},
+    "slice_like": {"shape_like"},
+}
 
 
 @pytest.mark.parametrize("name", NAMES)

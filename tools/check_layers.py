@@ -34,7 +34,7 @@ MODULES: list[tuple[str, ...]] = [
     ("errors", "base", "_types", "_registry", "_scope", "_missing", "_dtype", "_faces"),
     ("context", "device", "engine", "memory", "profiler", "settings", "datasets", "runtime", "util"),
     (
-        *("_create", "_interop", "_array", "_files", "autograd", "nd", "ndarray"),
+        *("_create", "_parts", "_interop", "_array", "_files", "autograd", "nd", "ndarray"),
         *("np", "numpy", "npx", "numpy_extension"),
         *("random", "ops", "_ops", "operator"),
     ),

@@ -76,12 +76,11 @@ class NDArray(ArrayOps):
     def register_hook(self, hook: Callable[[NDArray], NDArray | None]) -> Any: ...
     def wait_to_read(self) -> None: ...
     def wait_to_write(self) -> None: ...
-    def reshape(self, *shape: int | Sequence[int], **kwargs: Any) -> NDArray: ...
-    def reshape_like(self, other: NDArray) -> NDArray: ...
-    def flatten(self) -> NDArray: ...
+    def reshape(self, *shape: int | Sequence[int] | None, **kwargs: Any) -> NDArray: ...
+    def split_v2(
+        self, indices_or_sections: int | Sequence[int], axis: int = 0, squeeze_axis: bool = False
+    ) -> NDArray | list[NDArray]: ...
     def transpose(self, *axes: int | Sequence[int] | None, **kwargs: Any) -> NDArray: ...
-    def broadcast_to(self, shape: int | Sequence[int]) -> NDArray: ...
-    def broadcast_like(self, other: NDArray) -> NDArray: ...
     def tostype(self, stype: str) -> NDArray: ...
     def as_np_ndarray(self) -> NDArray: ...
     def as_nd_ndarray(self) -> NDArray: ...
@@ -295,10 +294,27 @@ class NdOps:
         """Arrays joined along an axis."""
 
     @staticmethod
+    def Flatten(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """A matrix: the first axis stays, the others become one."""
+
+    @staticmethod
+    def Pad(
+        data: ArrayLike,
+        mode: Literal["constant", "edge", "reflect"],
+        pad_width: int | Sequence[int],
+        constant_value: float = 0.0,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """The array with a margin."""
+
+    @staticmethod
     def Reshape(
         data: ArrayLike,
-        shape: int | Sequence[int],
+        shape: int | Sequence[int] | None = None,
         reverse: bool = False,
+        target_shape: int | Sequence[int] | None = None,
+        keep_highest: bool = False,
         *,
         out: NDArray | None = None,
     ) -> NDArray:
@@ -376,6 +392,26 @@ class NdOps:
         """`lhs + rhs`."""
 
     @staticmethod
+    def broadcast_axes(
+        data: ArrayLike,
+        axis: int | Sequence[int],
+        size: int | Sequence[int],
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """The values repeated along axes of size 1, without a copy."""
+
+    @staticmethod
+    def broadcast_axis(
+        data: ArrayLike,
+        axis: int | Sequence[int],
+        size: int | Sequence[int],
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """The values repeated along axes of size 1, without a copy."""
+
+    @staticmethod
     def broadcast_div(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """`lhs / rhs`, as real numbers."""
 
@@ -402,6 +438,17 @@ class NdOps:
     @staticmethod
     def broadcast_lesser_equal(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """Whether `lhs <= rhs`."""
+
+    @staticmethod
+    def broadcast_like(
+        lhs: ArrayLike,
+        rhs: ArrayLike,
+        lhs_axes: int | Sequence[int] | None = None,
+        rhs_axes: int | Sequence[int] | None = None,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """The first array repeated over the shape of the second, or over some of its axes, without a copy."""
 
     @staticmethod
     def broadcast_logical_and(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
@@ -484,8 +531,27 @@ class NdOps:
         """Hyperbolic cosine."""
 
     @staticmethod
+    def crop(
+        data: ArrayLike,
+        begin: int | Sequence[int | None] | None,
+        end: int | Sequence[int | None] | None,
+        step: int | Sequence[int | None] | None = (),
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """A part of the array: from begin up to end in steps, along each axis; None as in Python's slices."""
+
+    @staticmethod
     def degrees(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """Radians to degrees."""
+
+    @staticmethod
+    def depth_to_space(data: ArrayLike, block_size: int, *, out: NDArray | None = None) -> NDArray:
+        """Channels laid out as blocks of the image: (n, c * b * b, h, w) becomes (n, c, h * b, w * b)."""
+
+    @staticmethod
+    def diag(data: ArrayLike, k: int = 0, axis1: int = 0, axis2: int = 1, *, out: NDArray | None = None) -> NDArray:
+        """A diagonal of two axes, as the last axis; of a vector, the matrix that has it on a diagonal."""
 
     @staticmethod
     def digamma(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
@@ -549,6 +615,14 @@ class NdOps:
     @staticmethod
     def fix(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """The integer part of `x`."""
+
+    @staticmethod
+    def flatten(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """A matrix: the first axis stays, the others become one."""
+
+    @staticmethod
+    def flip(data: ArrayLike, axis: int | Sequence[int] | None = None, *, out: NDArray | None = None) -> NDArray:
+        """The elements of some axes in reverse order."""
 
     @staticmethod
     def floor(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
@@ -721,6 +795,16 @@ class NdOps:
         """The remainder, with the sign of `rhs`."""
 
     @staticmethod
+    def moveaxis(
+        tensor: ArrayLike,
+        source: int | Sequence[int],
+        destination: int | Sequence[int],
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Some axes at other places; the rest keep their order."""
+
+    @staticmethod
     def multiply(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """`lhs * rhs`."""
 
@@ -759,6 +843,17 @@ class NdOps:
     @staticmethod
     def ones_like(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """Ones of the input's shape and type."""
+
+    @staticmethod
+    def pad(
+        data: ArrayLike,
+        mode: Literal["constant", "edge", "reflect"],
+        pad_width: int | Sequence[int],
+        constant_value: float = 0.0,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """The array with a margin."""
 
     @staticmethod
     def pick(
@@ -883,14 +978,37 @@ class NdOps:
         """`max(x, 0)`."""
 
     @staticmethod
+    def repeat(data: ArrayLike, repeats: int, axis: int | None = None, *, out: NDArray | None = None) -> NDArray:
+        """Each element repeated."""
+
+    @staticmethod
     def reshape(
         data: ArrayLike,
-        shape: int | Sequence[int],
+        shape: int | Sequence[int] | None = None,
         reverse: bool = False,
+        target_shape: int | Sequence[int] | None = None,
+        keep_highest: bool = False,
         *,
         out: NDArray | None = None,
     ) -> NDArray:
         """The same values in another shape; 0 keeps a dimension, -1 is what is left, -2 keeps the rest, -3 joins two, -4 splits one."""
+
+    @staticmethod
+    def reshape_like(
+        lhs: ArrayLike,
+        rhs: ArrayLike,
+        lhs_begin: int | None = None,
+        lhs_end: int | None = None,
+        rhs_begin: int | None = None,
+        rhs_end: int | None = None,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """The values of the first array in the shape of the second, or with a range of its dimensions replaced by one of the second's."""
+
+    @staticmethod
+    def reverse(data: ArrayLike, axis: int | Sequence[int] | None = None, *, out: NDArray | None = None) -> NDArray:
+        """The elements of some axes in reverse order."""
 
     @staticmethod
     def rint(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
@@ -987,6 +1105,10 @@ class NdOps:
         """Uniform random numbers of [low, high) for bounds that are arrays."""
 
     @staticmethod
+    def shape_array(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """The shape, as an array of int64."""
+
+    @staticmethod
     def shuffle(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """The elements along the first axis in random order."""
 
@@ -1007,6 +1129,42 @@ class NdOps:
         """Hyperbolic sine."""
 
     @staticmethod
+    def size_array(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """The number of elements, as an array of one int64."""
+
+    @staticmethod
+    def slice(
+        data: ArrayLike,
+        begin: int | Sequence[int | None] | None,
+        end: int | Sequence[int | None] | None,
+        step: int | Sequence[int | None] | None = (),
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """A part of the array: from begin up to end in steps, along each axis; None as in Python's slices."""
+
+    @staticmethod
+    def slice_axis(
+        data: ArrayLike,
+        axis: int,
+        begin: int,
+        end: int | None = None,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """A part of the array: from begin up to end along one axis."""
+
+    @staticmethod
+    def slice_like(
+        data: ArrayLike,
+        shape_like: ArrayLike,
+        axes: int | Sequence[int] | None = None,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """The array cut to the shape of another, along all axes or some."""
+
+    @staticmethod
     def softmax(
         data: ArrayLike,
         axis: int = -1,
@@ -1019,6 +1177,10 @@ class NdOps:
     @staticmethod
     def softsign(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """`x / (1 + abs(x))`."""
+
+    @staticmethod
+    def space_to_depth(data: ArrayLike, block_size: int, *, out: NDArray | None = None) -> NDArray:
+        """Blocks of the image laid out as channels: (n, c, h * b, w * b) becomes (n, c * b * b, h, w)."""
 
     @staticmethod
     def split(
@@ -1042,6 +1204,10 @@ class NdOps:
     @staticmethod
     def squeeze(data: ArrayLike, axis: int | Sequence[int] | None = None, *, out: NDArray | None = None) -> NDArray:
         """Without the axes of size 1, or without those given."""
+
+    @staticmethod
+    def stack(*data: ArrayLike, axis: int = 0, out: NDArray | None = None) -> NDArray:
+        """Arrays of one shape, joined along a new axis."""
 
     @staticmethod
     def subtract(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
@@ -1091,6 +1257,10 @@ class NdOps:
     @staticmethod
     def tanh(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """Hyperbolic tangent."""
+
+    @staticmethod
+    def tile(data: ArrayLike, reps: int | Sequence[int], *, out: NDArray | None = None) -> NDArray:
+        """The array repeated as a whole along each axis."""
 
     @staticmethod
     def topk(
@@ -1281,6 +1451,17 @@ class NpOps:
         """Radians to degrees."""
 
     @staticmethod
+    def diagonal(
+        a: ArrayLike,
+        offset: int = 0,
+        axis1: int = 0,
+        axis2: int = 1,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """A diagonal of two axes, as the last axis."""
+
+    @staticmethod
     def divide(x1: ArrayLike, x2: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """`lhs / rhs`, as real numbers."""
 
@@ -1293,8 +1474,8 @@ class NpOps:
         """`e ** x`."""
 
     @staticmethod
-    def expand_dims(a: ArrayLike, axis: int, *, out: NDArray | None = None) -> NDArray:
-        """A new axis of size 1."""
+    def expand_dims(a: ArrayLike, axis: int | Sequence[int], *, out: NDArray | None = None) -> NDArray:
+        """New axes of size 1."""
 
     @staticmethod
     def expm1(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
@@ -1307,6 +1488,10 @@ class NpOps:
     @staticmethod
     def fix(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """The integer part of `x`."""
+
+    @staticmethod
+    def flip(m: ArrayLike, axis: int | Sequence[int] | None = None, *, out: NDArray | None = None) -> NDArray:
+        """The elements of some axes in reverse order."""
 
     @staticmethod
     def floor(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
@@ -1430,6 +1615,16 @@ class NpOps:
         """The remainder, with the sign of `rhs`."""
 
     @staticmethod
+    def moveaxis(
+        a: ArrayLike,
+        source: int | Sequence[int],
+        destination: int | Sequence[int],
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Some axes at other places; the rest keep their order."""
+
+    @staticmethod
     def multiply(x1: ArrayLike, x2: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """`lhs * rhs`."""
 
@@ -1458,6 +1653,10 @@ class NpOps:
         """Degrees to radians."""
 
     @staticmethod
+    def ravel(a: ArrayLike, order: Literal["C"] = 'C', *, out: NDArray | None = None) -> NDArray:
+        """The values as a vector."""
+
+    @staticmethod
     def reciprocal(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """`1 / x`."""
 
@@ -1466,7 +1665,13 @@ class NpOps:
         """The remainder, with the sign of `rhs`."""
 
     @staticmethod
-    def reshape(a: ArrayLike, newshape: int | Sequence[int], *, out: NDArray | None = None) -> NDArray:
+    def reshape(
+        a: ArrayLike,
+        shape: int | Sequence[int],
+        order: Literal["C"] = 'C',
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
         """The same values in another shape; -1 is what is left."""
 
     @staticmethod
@@ -1476,6 +1681,16 @@ class NpOps:
     @staticmethod
     def rint(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """The nearest integer, halves to even."""
+
+    @staticmethod
+    def roll(
+        a: ArrayLike,
+        shift: int | Sequence[int],
+        axis: int | Sequence[int] | None = None,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """The elements moved along axes; what leaves at one end comes in at the other."""
 
     @staticmethod
     def sign(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
@@ -1529,8 +1744,32 @@ class NpOps:
         """Hyperbolic tangent."""
 
     @staticmethod
+    def tile(A: ArrayLike, reps: int | Sequence[int], *, out: NDArray | None = None) -> NDArray:
+        """The array repeated as a whole along each axis."""
+
+    @staticmethod
+    def trace(
+        a: ArrayLike,
+        offset: int = 0,
+        axis1: int = 0,
+        axis2: int = 1,
+        dtype: DTypeLike | None = None,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """The sum of a diagonal of two axes."""
+
+    @staticmethod
     def transpose(a: ArrayLike, axes: int | Sequence[int] | None = None, *, out: NDArray | None = None) -> NDArray:
         """The axes in another order; reversed when none is given."""
+
+    @staticmethod
+    def tril(m: ArrayLike, k: int = 0, *, out: NDArray | None = None) -> NDArray:
+        """The values on a diagonal and below it, and zeros."""
+
+    @staticmethod
+    def triu(m: ArrayLike, k: int = 0, *, out: NDArray | None = None) -> NDArray:
+        """The values on a diagonal and above it, and zeros."""
 
     @staticmethod
     def true_divide(x1: ArrayLike, x2: ArrayLike, *, out: NDArray | None = None) -> NDArray:
@@ -1576,6 +1815,28 @@ class ArrayOps:
     def argmin(self, axis: int | None = None, keepdims: bool = False, *, out: NDArray | None = None) -> NDArray:
         """Position of the smallest value along an axis, or in the flattened array."""
 
+    def broadcast_axes(
+        self,
+        axis: int | Sequence[int],
+        size: int | Sequence[int],
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """The values repeated along axes of size 1, without a copy."""
+
+    def broadcast_like(
+        self,
+        rhs: ArrayLike,
+        lhs_axes: int | Sequence[int] | None = None,
+        rhs_axes: int | Sequence[int] | None = None,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """The first array repeated over the shape of the second, or over some of its axes, without a copy."""
+
+    def broadcast_to(self, shape: int | Sequence[int], *, out: NDArray | None = None) -> NDArray:
+        """The values repeated over a larger shape, without a copy; 0 keeps a dimension."""
+
     def cbrt(self, *, out: NDArray | None = None) -> NDArray:
         """Cube root."""
 
@@ -1593,6 +1854,15 @@ class ArrayOps:
 
     def degrees(self, *, out: NDArray | None = None) -> NDArray:
         """Radians to degrees."""
+
+    def depth_to_space(self, block_size: int, *, out: NDArray | None = None) -> NDArray:
+        """Channels laid out as blocks of the image: (n, c * b * b, h, w) becomes (n, c, h * b, w * b)."""
+
+    def diag(self, k: int = 0, axis1: int = 0, axis2: int = 1, *, out: NDArray | None = None) -> NDArray:
+        """A diagonal of two axes, as the last axis; of a vector, the matrix that has it on a diagonal."""
+
+    def diagonal(self, k: int = 0, axis1: int = 0, axis2: int = 1, *, out: NDArray | None = None) -> NDArray:
+        """A diagonal of two axes, as the last axis."""
 
     def dot(
         self,
@@ -1618,6 +1888,12 @@ class ArrayOps:
 
     def fix(self, *, out: NDArray | None = None) -> NDArray:
         """The integer part of `x`."""
+
+    def flatten(self, *, out: NDArray | None = None) -> NDArray:
+        """A matrix: the first axis stays, the others become one."""
+
+    def flip(self, axis: int | Sequence[int] | None = None, *, out: NDArray | None = None) -> NDArray:
+        """The elements of some axes in reverse order."""
 
     def floor(self, *, out: NDArray | None = None) -> NDArray:
         """The largest integer not above `x`."""
@@ -1690,6 +1966,16 @@ class ArrayOps:
     def ones_like(self, *, out: NDArray | None = None) -> NDArray:
         """Ones of the input's shape and type."""
 
+    def pad(
+        self,
+        mode: Literal["constant", "edge", "reflect"],
+        pad_width: int | Sequence[int],
+        constant_value: float = 0.0,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """The array with a margin."""
+
     def pick(
         self,
         index: ArrayLike,
@@ -1704,20 +1990,48 @@ class ArrayOps:
     def radians(self, *, out: NDArray | None = None) -> NDArray:
         """Degrees to radians."""
 
+    def ravel(self, order: Literal["C"] = 'C', *, out: NDArray | None = None) -> NDArray:
+        """The values as a vector."""
+
     def reciprocal(self, *, out: NDArray | None = None) -> NDArray:
         """`1 / x`."""
 
     def relu(self, *, out: NDArray | None = None) -> NDArray:
         """`max(x, 0)`."""
 
-    def reshape(self, *shape: int | Sequence[int], reverse: bool = False, out: NDArray | None = None) -> NDArray:
+    def repeat(self, repeats: int, axis: int | None = None, *, out: NDArray | None = None) -> NDArray:
+        """Each element repeated."""
+
+    def reshape(
+        self,
+        *shape: int | Sequence[int] | None,
+        reverse: bool = False,
+        target_shape: int | Sequence[int] | None = None,
+        keep_highest: bool = False,
+        out: NDArray | None = None,
+    ) -> NDArray:
         """The same values in another shape; 0 keeps a dimension, -1 is what is left, -2 keeps the rest, -3 joins two, -4 splits one."""
+
+    def reshape_like(
+        self,
+        rhs: ArrayLike,
+        lhs_begin: int | None = None,
+        lhs_end: int | None = None,
+        rhs_begin: int | None = None,
+        rhs_end: int | None = None,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """The values of the first array in the shape of the second, or with a range of its dimensions replaced by one of the second's."""
 
     def rint(self, *, out: NDArray | None = None) -> NDArray:
         """The nearest integer, halves to even."""
 
     def rsqrt(self, *, out: NDArray | None = None) -> NDArray:
         """`1 / sqrt(x)`."""
+
+    def shape_array(self, *, out: NDArray | None = None) -> NDArray:
+        """The shape, as an array of int64."""
 
     def sigmoid(self, *, out: NDArray | None = None) -> NDArray:
         """`1 / (1 + exp(-x))`."""
@@ -1731,11 +2045,39 @@ class ArrayOps:
     def sinh(self, *, out: NDArray | None = None) -> NDArray:
         """Hyperbolic sine."""
 
+    def size_array(self, *, out: NDArray | None = None) -> NDArray:
+        """The number of elements, as an array of one int64."""
+
+    def slice(
+        self,
+        begin: int | Sequence[int | None] | None,
+        end: int | Sequence[int | None] | None,
+        step: int | Sequence[int | None] | None = (),
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """A part of the array: from begin up to end in steps, along each axis; None as in Python's slices."""
+
+    def slice_axis(self, axis: int, begin: int, end: int | None = None, *, out: NDArray | None = None) -> NDArray:
+        """A part of the array: from begin up to end along one axis."""
+
+    def slice_like(
+        self,
+        shape_like: ArrayLike,
+        axes: int | Sequence[int] | None = None,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """The array cut to the shape of another, along all axes or some."""
+
     def softmax(self, axis: int = -1, temperature: float | None = None, *, out: NDArray | None = None) -> NDArray:
         """`exp(x) / sum(exp(x))` along an axis."""
 
     def softsign(self, *, out: NDArray | None = None) -> NDArray:
         """`x / (1 + abs(x))`."""
+
+    def space_to_depth(self, block_size: int, *, out: NDArray | None = None) -> NDArray:
+        """Blocks of the image laid out as channels: (n, c, h * b, w * b) becomes (n, c * b * b, h, w)."""
 
     def split(
         self,
@@ -1785,6 +2127,9 @@ class ArrayOps:
     def tanh(self, *, out: NDArray | None = None) -> NDArray:
         """Hyperbolic tangent."""
 
+    def tile(self, *reps: int | Sequence[int], out: NDArray | None = None) -> NDArray:
+        """The array repeated as a whole along each axis."""
+
     def topk(
         self,
         axis: int = -1,
@@ -1796,6 +2141,17 @@ class ArrayOps:
         out: NDArray | list[NDArray] | None = None,
     ) -> NDArray | list[NDArray]:
         """The k largest (or smallest) elements along an axis: their positions, values, both, or a mask."""
+
+    def trace(
+        self,
+        k: int = 0,
+        axis1: int = 0,
+        axis2: int = 1,
+        dtype: DTypeLike | None = None,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """The sum of a diagonal of two axes."""
 
     def transpose(self, *axes: int | Sequence[int] | None, out: NDArray | None = None) -> NDArray:
         """The axes in another order; reversed when none is given."""

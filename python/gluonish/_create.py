@@ -11,12 +11,13 @@ from gluonish import _core
 from gluonish._core import NDArray
 from gluonish._dtype import fits
 from gluonish._types import Number, Shape
-from gluonish.errors import ArgumentError, DTypeError, ShapeError
+from gluonish.errors import ArgumentError, DTypeError, ShapeError, UnsupportedError
 
 __all__ = [
     "arange",
     "array_of",
     "arrays_of",
+    "dense",
     "empty",
     "eye",
     "filled",
@@ -24,6 +25,7 @@ __all__ = [
     "host_array",
     "linspace",
     "shape_of",
+    "tri",
 ]
 
 
@@ -120,19 +122,38 @@ def arange(start: Number, stop: Number | None, step: Number, dtype: str, device:
     return _core.arange(start, step, _count(start, stop, step), dtype, device)
 
 
-def eye(rows: int, columns: int, diagonal: int, dtype: str, device: int) -> NDArray:
-    n, m = shape_of((rows, columns), "eye")
-    matrix = _core.full((n, m), 0, dtype, device)
-    count = min(n, m - diagonal) if diagonal >= 0 else min(n + diagonal, m)
-    if count > 0:
-        start = diagonal if diagonal >= 0 else -diagonal * m
-        matrix.reshape(-1)[start : start + (count - 1) * (m + 1) + 1 : m + 1] = 1
-    return matrix
+def eye(rows: int, columns: int, diagonal: int, dtype: str, device: int, out: NDArray | None = None) -> NDArray:
+    return _matrix("_eye", "eye", rows, columns, diagonal, dtype, device, out)
+
+
+def tri(rows: int, columns: int, diagonal: int, dtype: str, device: int) -> NDArray:
+    return _matrix("_tri", "tri", rows, columns, diagonal, dtype, device, None)
+
+
+def _matrix(
+    row: str, function: str, rows: int, columns: int, k: int, dtype: str, device: int, out: NDArray | None
+) -> NDArray:
+    if out is not None:
+        dtype, device = str(out.dtype), out._device
+    attrs = {"shape": shape_of((rows, columns), function), "dtype": dtype, "k": k}
+    made: NDArray = _core.invoke(row, [], attrs, out, device)
+    return made
 
 
 def linspace(start: Number, stop: Number, num: int, endpoint: bool, dtype: str, device: int) -> NDArray:
-    (count,) = shape_of((num,), "linspace")
-    return from_host(np.linspace(start, stop, count, endpoint=endpoint), dtype, device)
+    attrs = {"num": shape_of((num,), "linspace"), "dtype": dtype, "endpoint": endpoint}
+    if any(isinstance(value, NDArray | np.ndarray) for value in (start, stop)):
+        raise ArgumentError("linspace: start and stop are numbers, not arrays")
+    made: NDArray = _core.invoke("_linspace", [float(start), float(stop)], attrs, None, device)
+    return made
+
+
+def dense(stype: object, function: str) -> None:
+    """Refuses storage types that arrays do not have."""
+    if stype is not None and not (isinstance(stype, str) and stype == "default"):
+        raise UnsupportedError(
+            f"{function}: stype={stype!r}: sparse arrays are not built; the only storage type is 'default'"
+        )
 
 
 def _shortened(value: object) -> str:

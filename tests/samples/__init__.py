@@ -9,9 +9,11 @@ from samples import (  # noqa: F401 - they add theirs
     matrices,
     movement,
     order,
+    parts,
     positions,
     random,
     reductions,
+    repeats,
     softmax,
     special,
 )

@@ -135,7 +135,6 @@ def test_arange(arguments):
         (lambda: nd.arange("a"), "start=0, stop=a, step=1.0 is not valid"),
         (lambda: nd.arange(2**70), "is not valid"),
         (lambda: nd.concatenate(3), "concatenate: a list of arrays is needed, got int"),
-        (lambda: nd.flatten([1]), "flatten: an NDArray is needed, got list"),
         (lambda: nd.ones(2**70), "shape"),
         (lambda: nd.ones((2**40, 2**40)), "(1099511627776, 1099511627776)"),
         (lambda: nd.ones(2, dtype=np.ones(2)), "is not valid: expected one of bool"),
@@ -301,10 +300,10 @@ def test_reshape_to_nothing_and_to_a_number():
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        (lambda x: x.reshape(), "the attribute 'shape' is missing"),
+        (lambda x: x.reshape(), "the new shape is missing"),
         (lambda x: x.reshape(5, 2), "cannot reshape (2, 3)"),
         (lambda x: x.reshape(np.array([4, 2])), "cannot reshape (2, 3)"),
-        (lambda x: x.reshape_like((2, 3)), "an NDArray is needed, got tuple"),
+        (lambda x: x.reshape_like((2, 3)), "reshape_like: cannot reshape (2, 3)"),
         (lambda x: x.reshape("ab"), "shape='ab' is not valid"),
         (lambda x: x.reshape(6, size=3), "there is no argument 'size'"),
         (lambda x: x.reshape(6, shape=6), "given twice"),
@@ -450,7 +449,7 @@ def test_several_outputs_into_given_arrays():
 def test_messages_name_the_op_that_was_called():
     with pytest.raises(mx.errors.ShapeError, match=r"^dot: cannot multiply"):
         nd.dot(nd.ones((2, 3)), nd.ones((2, 3)))
-    with pytest.raises(mx.errors.ShapeError, match=r"^reshape: "):
+    with pytest.raises(mx.errors.ShapeError, match=r"^reshape_like: "):
         nd.ones(3).reshape_like(nd.ones(4))
 
 

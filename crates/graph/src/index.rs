@@ -1,7 +1,7 @@
 //! Basic indexing: integers, slices, `...` and new axes become a slice of the array, which is a view.
 use crate::array::NDArray;
 use gluonish_base::{Cause, Dims, Error, Result};
-use gluonish_ops::rows::Slice;
+use gluonish_ops::rows::{Slice, range};
 
 /// One part of a key.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,7 +43,7 @@ pub fn parse_index(shape: &Dims, key: &[Index]) -> Result<Slice> {
                 axis += 1;
             }
             Index::Range(start, stop, step) => {
-                let (begin, size) = range(start, stop, step, shape[axis])?;
+                let (begin, size) = range(start, stop, step, shape[axis]).map_err(|e| e.in_op("index"))?;
                 (slice.begin[axis], slice.step[axis], slice.size[axis]) = (begin, step, size);
                 push(&mut slice.axes, axis as isize, shape)?;
                 axis += 1;
@@ -66,7 +66,7 @@ pub(crate) fn select_first(a: &NDArray, key: Index) -> Result<Option<NDArray>> {
             Ok(Some(a.view_as(&Dims::of(inner), &Dims::of(steps), at * step)))
         }
         Index::Range(start, stop, by) => {
-            let (first, count) = range(start, stop, by, *size)?;
+            let (first, count) = range(start, stop, by, *size).map_err(|e| e.in_op("index"))?;
             let (mut shape, mut strides) = (*a.shape(), *a.strides());
             (shape[0], strides[0]) = (count, step * by);
             Ok(Some(a.view_as(&shape, &strides, first * step)))
@@ -90,18 +90,4 @@ fn push(axes: &mut Dims, v: isize, shape: &Dims) -> Result {
     }
     Err(Error::new(Cause::Shape(format!("indexing {shape} gives more than {} dimensions", gluonish_base::MAX_DIMS)))
         .in_op("index"))
-}
-
-/// Python's rules for the bounds of a slice: first index and number of steps.
-fn range(start: Option<isize>, stop: Option<isize>, step: isize, size: isize) -> Result<(isize, isize)> {
-    if step == 0 {
-        return Err(Error::new(Cause::Value("a slice's step cannot be 0".into())).in_op("index"));
-    }
-    let (low, high) = if step > 0 { (0, size) } else { (-1, size - 1) };
-    let fix = |v: isize| (if v < 0 { v.saturating_add(size) } else { v }).clamp(low, high);
-    let begin = start.map_or(if step > 0 { low } else { high }, fix);
-    let end = stop.map_or(if step > 0 { high } else { low }, fix);
-    let span = if step > 0 { end - begin } else { begin - end };
-    let count = if span <= 0 { 0 } else { (span - 1) / step.abs() + 1 };
-    Ok((if count == 0 { 0 } else { begin }, count))
 }

@@ -25,6 +25,14 @@ impl<'a> View<'a> {
         View { ptr, shape, strides, dtype, contiguous: true, size: shape.size(), scalar: None }
     }
 
+    /// The elements that a layout over this view's memory names; `offset` is in elements, from the first.
+    pub fn part<'b>(&self, shape: &'b Dims, strides: &'b Dims, offset: isize) -> View<'b> {
+        let size = shape.size();
+        let ptr = if size == 0 { self.ptr } else { self.ptr.wrapping_offset(offset * self.dtype.size() as isize) };
+        let contiguous = shape.is_contiguous(strides);
+        View { ptr, shape, strides, dtype: self.dtype, contiguous, size, scalar: None }
+    }
+
     /// The pointer as one to elements of type `T`; `T` must be the type that `dtype` names.
     #[inline(always)]
     pub fn as_ptr<T>(&self) -> *mut T {

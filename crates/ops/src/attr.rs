@@ -2,6 +2,14 @@
 use gluonish_base::{Cause, DType, Dims, Result};
 use gluonish_kernels::AttrVal;
 
+/// An entry of `Kind::Bounds` that is None.
+pub const LEFT_OUT: isize = isize::MIN;
+
+/// Bounds as Python writes them: `(1, None)`.
+pub fn show_bounds(d: &Dims) -> String {
+    d.to_string().replace(&LEFT_OUT.to_string(), "None")
+}
+
 /// An attribute of a row.
 pub struct Attr {
     pub name: &'static str,
@@ -12,6 +20,8 @@ pub struct Attr {
     pub default: AttrVal,
     /// The default of the `np` face where it differs.
     pub np_default: Option<AttrVal>,
+    /// Another name that the `np` face knows as a keyword; empty: none.
+    pub also: &'static str,
     /// Which faces have it.
     pub nd: bool,
     pub np: bool,
@@ -37,6 +47,8 @@ pub enum Kind {
     /// A tuple of integers, or one integer.
     Ints,
     OptInts,
+    /// A tuple of integers of which some may be None, or one integer; None alone is an empty one.
+    Bounds,
     DType,
     OptDType,
     /// One of these words.
@@ -54,6 +66,7 @@ impl Kind {
             Kind::OptFloat => "a number or None".into(),
             Kind::Ints => "an integer or a tuple of integers".into(),
             Kind::OptInts => "an integer, a tuple of integers or None".into(),
+            Kind::Bounds => "an integer or a tuple of integers and None".into(),
             Kind::DType => "a dtype".into(),
             Kind::OptDType => "a dtype or None".into(),
             Kind::Choice(words) => {
@@ -72,6 +85,7 @@ impl Kind {
             Kind::OptFloat => "float | None".into(),
             Kind::Ints => "int | Sequence[int]".into(),
             Kind::OptInts => "int | Sequence[int] | None".into(),
+            Kind::Bounds => "int | Sequence[int | None] | None".into(),
             Kind::DType => "DTypeLike".into(),
             Kind::OptDType => "DTypeLike | None".into(),
             Kind::Choice(words) => {
@@ -92,7 +106,7 @@ fn range(what: &str, has_min: bool, min: impl std::fmt::Display, has_max: bool, 
 
 impl Attr {
     const fn new(name: &'static str, kind: Kind, default: AttrVal, doc: &'static str) -> Attr {
-        Attr { name, np_name: "", kind, default, np_default: None, nd: true, np: true, spread: false, doc }
+        Attr { name, np_name: "", also: "", kind, default, np_default: None, nd: true, np: true, spread: false, doc }
     }
     pub const fn bool(name: &'static str, default: bool, doc: &'static str) -> Attr {
         Attr::new(name, Kind::Bool, AttrVal::Bool(default), doc)
@@ -121,6 +135,13 @@ impl Attr {
     pub const fn opt_ints(name: &'static str, doc: &'static str) -> Attr {
         Attr::new(name, Kind::OptInts, AttrVal::None, doc)
     }
+    /// The bounds of a slice that must be given.
+    pub const fn bounds(name: &'static str, doc: &'static str) -> Attr {
+        Attr::new(name, Kind::Bounds, AttrVal::None, doc)
+    }
+    pub const fn opt_bounds(name: &'static str, doc: &'static str) -> Attr {
+        Attr::new(name, Kind::Bounds, AttrVal::Ints(Dims::EMPTY), doc)
+    }
     pub const fn dtype(name: &'static str, default: DType, doc: &'static str) -> Attr {
         Attr::new(name, Kind::DType, AttrVal::DType(default), doc)
     }
@@ -132,6 +153,10 @@ impl Attr {
     }
     pub const fn choice(name: &'static str, words: &'static [&'static str], default: u8, doc: &'static str) -> Attr {
         Attr::new(name, Kind::Choice(words), AttrVal::Choice(default), doc)
+    }
+    /// One of several words, which must be given.
+    pub const fn choice_required(name: &'static str, words: &'static [&'static str], doc: &'static str) -> Attr {
+        Attr::new(name, Kind::Choice(words), AttrVal::None, doc)
     }
     /// Bounds of an integer.
     pub const fn at_least(mut self, min: i64) -> Attr {
@@ -155,6 +180,10 @@ impl Attr {
     }
     pub const fn np_name(mut self, name: &'static str) -> Attr {
         self.np_name = name;
+        self
+    }
+    pub const fn also(mut self, name: &'static str) -> Attr {
+        self.also = name;
         self
     }
     pub const fn spread(mut self) -> Attr {
@@ -183,6 +212,7 @@ impl Attr {
             AttrVal::Bool(b) => if *b { "True" } else { "False" }.into(),
             AttrVal::Int(i) => i.to_string(),
             AttrVal::Float(f) => format!("{f:?}"),
+            AttrVal::Ints(d) if self.kind == Kind::Bounds => show_bounds(d),
             AttrVal::Ints(d) => d.to_string(),
             AttrVal::DType(d) => format!("'{d}'"),
             AttrVal::Choice(c) => match self.kind {

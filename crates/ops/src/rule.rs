@@ -40,7 +40,8 @@ pub trait Emit {
 pub struct Rule<'a>(pub &'a dyn Emit);
 
 impl Rule<'_> {
-    fn ok(&self, r: Result<V>) -> V {
+    /// The value, or a harmless one after telling of the error.
+    pub fn ok(&self, r: Result<V>) -> V {
         r.unwrap_or_else(|e| {
             self.0.fail(e);
             V::Scalar(Scalar::Float(0.0))

@@ -1,6 +1,5 @@
 """Methods and properties of arrays that are no rows of the op table: values, devices, gradients, shapes."""
 
-import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -8,11 +7,12 @@ import numpy.typing as npt
 
 from gluonish import _core, autograd
 from gluonish._core import NDArray
-from gluonish._create import array_of, shape_of
+from gluonish._create import dense as _dense
 from gluonish._dtype import dtype_name
+from gluonish._parts import parts
 from gluonish._types import Number
 from gluonish.context import Context, device_index, from_index
-from gluonish.errors import ShapeError, UnsupportedError
+from gluonish.errors import ShapeError
 
 __all__ = ["HookHandle", "Methods"]
 
@@ -208,46 +208,17 @@ class Methods(_Array):
 
     # Shapes.
 
-    def reshape_like(self, other: NDArray) -> NDArray:
-        """The same values in another array's shape.
+    def split_v2(
+        self, indices_or_sections: int | Sequence[int], axis: int = 0, squeeze_axis: bool = False
+    ) -> NDArray | list[NDArray]:
+        """Parts along an axis, as views: so many equal ones, or those between the given positions.
 
         >>> from gluonish import nd
-        >>> nd.ones(6).reshape_like(nd.ones((2, 3))).shape
-        (2, 3)
+        >>> [part.shape for part in nd.ones((5, 2)).split_v2((1, 3))]
+        [(1, 2), (2, 2), (2, 2)]
         """
-        reshaped: NDArray = _core.invoke("_np_reshape", [self], {"shape": array_of(other, "reshape_like").shape})
-        return reshaped
-
-    def flatten(self) -> NDArray:
-        """A matrix: the first axis stays, the others become one. Shape (a, b, c) becomes (a, b * c).
-
-        >>> from gluonish import nd
-        >>> nd.ones((2, 3, 4)).flatten().shape
-        (2, 12)
-        """
-        rows, rest = (self.shape[0], self.shape[1:]) if self.shape else (1, ())
-        flat: NDArray = _core.invoke("_np_reshape", [self], {"shape": (rows, math.prod(rest))})
-        return flat
-
-    def broadcast_to(self, shape: int | Sequence[int]) -> NDArray:
-        """The values repeated over a larger shape, as a view; 0 keeps a dimension.
-
-        >>> from gluonish import nd
-        >>> nd.ones((1, 3)).broadcast_to((2, 3)).shape
-        (2, 3)
-        """
-        wide: NDArray = _core.invoke("broadcast_to", [self], {"shape": shape_of(shape, "broadcast_to")})
-        return wide
-
-    def broadcast_like(self, other: NDArray) -> NDArray:
-        """The values repeated over another array's shape, as a view.
-
-        >>> from gluonish import nd
-        >>> nd.ones((1, 3)).broadcast_like(nd.ones((2, 3))).shape
-        (2, 3)
-        """
-        wide: NDArray = _core.invoke("broadcast_to", [self], {"shape": array_of(other, "broadcast_like").shape})
-        return wide
+        made = parts(self, indices_or_sections, axis, squeeze_axis, "split_v2")
+        return made[0] if len(made) == 1 else made
 
     # MXNet's storage types and its two array types are one here.
 
@@ -288,10 +259,3 @@ class HookHandle:
 
 def _name(array: NDArray) -> str:
     return str(array.dtype)
-
-
-def _dense(stype: object, function: str) -> None:
-    if stype is not None and not (isinstance(stype, str) and stype == "default"):
-        raise UnsupportedError(
-            f"{function}: stype={stype!r}: sparse arrays are not built; the only storage type is 'default'"
-        )

@@ -24,11 +24,7 @@ globals().update(functions("nd"))
 from gluonish.nd import contrib, linalg, op, random, utils  # noqa: E402 - they need what stands above
 from gluonish.nd.composed import (  # noqa: E402
     BlockGrad,
-    Flatten,
-    broadcast_like,
-    flatten,
-    reshape_like,
-    stack,
+    split_v2,
     stop_gradient,
 )
 from gluonish.nd.creation import (  # noqa: E402
@@ -50,16 +46,13 @@ from gluonish.nd.files import load, load_frombuffer, load_metadata, save  # noqa
 
 __all__ = [
     "BlockGrad",
-    "Flatten",
     "NDArray",
     "arange",
     "array",
-    "broadcast_like",
     "concatenate",
     "contrib",
     "empty",
     "eye",
-    "flatten",
     "from_dlpack",
     "from_numpy",
     "full",
@@ -71,9 +64,8 @@ __all__ = [
     "ones",
     "op",
     "random",
-    "reshape_like",
     "save",
-    "stack",
+    "split_v2",
     "stop_gradient",
     "to_dlpack_for_read",
     "to_dlpack_for_write",

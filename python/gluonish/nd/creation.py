@@ -1,5 +1,6 @@
 """New arrays, with MXNet's signatures: float32 unless told otherwise. ``device`` is MXNet 2's name of ``ctx``."""
 
+import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -64,6 +65,7 @@ def empty(
     shape: int | Iterable[int],
     ctx: ContextLike = None,
     dtype: npt.DTypeLike | None = None,
+    stype: str | None = None,
     *,
     device: ContextLike = None,
 ) -> NDArray:
@@ -72,6 +74,7 @@ def empty(
     >>> empty((2, 3)).shape
     (2, 3)
     """
+    _create.dense(stype, "empty")
     return _create.empty(shape, dtype_name(dtype, FLOAT), device_index(ctx, device))
 
 
@@ -79,6 +82,7 @@ def zeros(
     shape: int | Iterable[int],
     ctx: ContextLike = None,
     dtype: npt.DTypeLike | None = None,
+    stype: str | None = None,
     *,
     out: NDArray | None = None,
     device: ContextLike = None,
@@ -88,6 +92,7 @@ def zeros(
     >>> zeros((2, 3)).asnumpy().tolist()
     [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
     """
+    _create.dense(stype, "zeros")
     return _create.filled(shape, 0, dtype_name(dtype, FLOAT), device_index(ctx, device), out, "zeros")
 
 
@@ -129,6 +134,7 @@ def arange(
     stop: Number | None = None,
     step: Number = 1.0,
     repeat: int = 1,
+    infer_range: bool | None = None,
     ctx: ContextLike = None,
     dtype: npt.DTypeLike | None = None,
     *,
@@ -136,15 +142,20 @@ def arange(
 ) -> NDArray:
     """``start, start + step, ...`` up to ``stop``, which is left out; each value ``repeat`` times.
 
+    ``infer_range`` is MXNet's, which says of it that it is not used.
+
     >>> arange(1, 7, step=2, repeat=2).asnumpy().tolist()
     [1.0, 1.0, 3.0, 3.0, 5.0, 5.0]
     """
     values = _create.arange(start, stop, step, dtype_name(dtype, FLOAT), device_index(ctx, device))
+    if infer_range is not None:
+        warnings.warn("arange: infer_range has no effect; leave it out", DeprecationWarning, stacklevel=2)
     if repeat == 1:
         return values
     if repeat < 1:
         raise ArgumentError(f"arange: repeat={repeat} is not valid: expected a number of at least 1")
-    return values.reshape(-1, 1).broadcast_to((len(values), repeat)).copy().reshape(-1)
+    repeated: NDArray = _core.invoke("repeat", [values], {"repeats": repeat})
+    return repeated
 
 
 def linspace(
@@ -172,6 +183,7 @@ def eye(
     ctx: ContextLike = None,
     dtype: npt.DTypeLike | None = None,
     *,
+    out: NDArray | None = None,
     device: ContextLike = None,
 ) -> NDArray:
     """A matrix of N by M (0: N) with ones on a diagonal: the main one, or the ``k``-th above it.
@@ -179,7 +191,7 @@ def eye(
     >>> eye(2, 3, 1).asnumpy().tolist()
     [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     """
-    return _create.eye(N, M or N, k, dtype_name(dtype, FLOAT), device_index(ctx, device))
+    return _create.eye(N, M or N, k, dtype_name(dtype, FLOAT), device_index(ctx, device), out)
 
 
 def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = True) -> NDArray:

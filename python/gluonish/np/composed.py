@@ -1,29 +1,22 @@
 """Functions of `np` that are made of others, where NumPy's signature asks for more than a row of the op table."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy  # noqa: ICN001 - np is this package
 
 from gluonish import _core
 from gluonish._core import NDArray
-from gluonish._create import arrays_of
 from gluonish._faces import functions
 from gluonish._types import ArrayLike, Shape
-from gluonish.errors import ArgumentError, ShapeError
+from gluonish.errors import ArgumentError
 from gluonish.np.creation import asarray
 
 __all__ = [
     "clip",
-    "concat",
-    "concatenate",
     "dot",
     "ndim",
-    "ravel",
     "shape",
     "size",
-    "split",
-    "stack",
     "take",
     "where",
 ]
@@ -42,7 +35,7 @@ def take(
     >>> np.take(np.array([[1, 2], [3, 4]]), np.array([0, -1])).tolist()
     [1, 4]
     """
-    source = asarray(a) if axis is not None else ravel(a)
+    source = asarray(a) if axis is not None else asarray(a).ravel()
     taken: NDArray = _core.invoke("take", [source, asarray(indices)], {"axis": axis or 0, "mode": mode}, out)
     return taken
 
@@ -65,51 +58,6 @@ def dot(a: ArrayLike, b: ArrayLike, out: NDArray | None = None) -> NDArray:
         n = rhs.ndim
         product = _core.invoke("dot", [lhs, rhs.transpose(n - 2, *range(n - 2), n - 1)], {}, out)
     return product
-
-
-def concatenate(arrays: Sequence[ArrayLike], axis: int | None = 0, out: NDArray | None = None) -> NDArray:
-    """Arrays joined along an axis; with ``axis=None``, flattened.
-
-    >>> from gluonish import np
-    >>> np.concatenate([np.ones((1, 2)), np.zeros((2, 2))]).shape
-    (3, 2)
-    """
-    parts = [asarray(x) if axis is not None else ravel(x) for x in arrays_of(arrays, "concatenate")]
-    joined: NDArray = _core.invoke("concat", parts, {"dim": axis or 0}, out)
-    return joined
-
-
-concat = concatenate
-
-
-def stack(arrays: Sequence[ArrayLike], axis: int = 0, out: NDArray | None = None) -> NDArray:
-    """Arrays of one shape, joined along a new axis.
-
-    >>> from gluonish import np
-    >>> np.stack([np.ones(3), np.zeros(3)], axis=1).shape
-    (3, 2)
-    """
-    lifted = [_core.invoke("expand_dims", [asarray(x)], {"axis": axis}) for x in arrays_of(arrays, "stack")]
-    joined: NDArray = _core.invoke("concat", lifted, {"dim": axis}, out)
-    return joined
-
-
-def split(ary: ArrayLike, indices_or_sections: int | Sequence[int], axis: int = 0) -> list[NDArray]:
-    """Parts of an array along an axis, as views: so many equal ones, or those between the given positions.
-
-    >>> from gluonish import np
-    >>> [part.tolist() for part in np.split(np.arange(5), [1, 3])]
-    [[0], [1, 2], [3, 4]]
-    """
-    array = asarray(ary)
-    if isinstance(indices_or_sections, int):
-        parts: Any = _core.invoke("split", [array], {"num_outputs": indices_or_sections, "axis": axis})
-        return [parts] if isinstance(parts, NDArray) else list(parts)
-    if not -array.ndim <= axis < array.ndim:
-        raise ShapeError(f"split: axis {axis} is out of range for shape {array.shape}")
-    whole = (slice(None),) * (axis % array.ndim)
-    ends = [int(at) for at in indices_or_sections]
-    return [array[(*whole, slice(i, j))] for i, j in zip([0, *ends], [*ends, None], strict=True)]
 
 
 def clip(
@@ -143,18 +91,6 @@ def where(condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None 
 
         return fallback(numpy, "nonzero", "np")(condition)
     return _np["where"](condition, x, y)
-
-
-def ravel(a: ArrayLike) -> NDArray:
-    """The values as a vector, as a view where the layout allows it.
-
-    >>> from gluonish import np
-    >>> np.ravel(np.ones((2, 3))).shape
-    (6,)
-    """
-    array = asarray(a)
-    flat: NDArray = _core.invoke("_np_reshape", [array], {"shape": (array.size,)})
-    return flat
 
 
 def shape(a: ArrayLike) -> Shape:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
+import numpy  # noqa: ICN001 - np is this package
 import numpy.typing as npt
 
 from gluonish import _core, _create
@@ -11,7 +12,7 @@ from gluonish._dtype import default_float, dtype_name
 from gluonish._interop import from_dlpack, shared, stacked
 from gluonish._types import ArrayLike, Number
 from gluonish.context import ContextLike, device_index
-from gluonish.errors import UnsupportedError
+from gluonish.errors import ArgumentError, UnsupportedError
 
 __all__ = [
     "arange",
@@ -26,10 +27,13 @@ __all__ = [
     "from_dlpack",
     "full",
     "full_like",
+    "geomspace",
     "identity",
     "linspace",
+    "logspace",
     "ones",
     "ones_like",
+    "tri",
     "zeros",
     "zeros_like",
 ]
@@ -248,6 +252,67 @@ def eye(
     [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     """
     return _create.eye(N, N if M is None else M, k, dtype_name(dtype, default_float()), device_index(ctx, device))
+
+
+def tri(
+    N: int,
+    M: int | None = None,
+    k: int = 0,
+    dtype: DType = None,
+    ctx: ContextLike = None,
+    *,
+    device: ContextLike = None,
+) -> NDArray:
+    """A matrix of N by M (None: N) with ones on a diagonal and below it.
+
+    >>> tri(2, 3).tolist()
+    [[1.0, 0.0, 0.0], [1.0, 1.0, 0.0]]
+    """
+    return _create.tri(N, N if M is None else M, k, dtype_name(dtype, default_float()), device_index(ctx, device))
+
+
+def logspace(
+    start: Number,
+    stop: Number,
+    num: int = 50,
+    endpoint: bool = True,
+    base: Number = 10.0,
+    dtype: DType = None,
+    ctx: ContextLike = None,
+    *,
+    device: ContextLike = None,
+) -> NDArray:
+    """The powers of ``base`` to ``num`` exponents at equal distances from ``start`` to ``stop``.
+
+    >>> logspace(0, 2, 3).tolist()
+    [1.0, 10.0, 100.0]
+    """
+    (count,) = _create.shape_of((num,), "logspace")
+    values = numpy.logspace(start, stop, count, endpoint, base)
+    return _create.from_host(values, dtype_name(dtype, default_float()), device_index(ctx, device))
+
+
+def geomspace(
+    start: Number,
+    stop: Number,
+    num: int = 50,
+    endpoint: bool = True,
+    dtype: DType = None,
+    ctx: ContextLike = None,
+    *,
+    device: ContextLike = None,
+) -> NDArray:
+    """``num`` values from ``start`` to ``stop``, each the one before it times the same factor.
+
+    >>> geomspace(1, 8, 4).tolist()
+    [1.0, 2.0, 4.0, 8.0]
+    """
+    (count,) = _create.shape_of((num,), "geomspace")
+    try:
+        values = numpy.geomspace(start, stop, count, endpoint)
+    except ValueError as error:
+        raise ArgumentError(f"geomspace: start={start}, stop={stop}: {error}") from None
+    return _create.from_host(values, dtype_name(dtype, default_float()), device_index(ctx, device))
 
 
 def identity(n: int, dtype: DType = None, ctx: ContextLike = None, *, device: ContextLike = None) -> NDArray:

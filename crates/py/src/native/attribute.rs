@@ -2,6 +2,7 @@
 use super::object::get;
 use gluonish_base::{DType, Dims};
 use gluonish_kernels::AttrVal;
+use gluonish_ops::attr::LEFT_OUT;
 use gluonish_ops::{Attr, Kind};
 use pyo3::ffi::*;
 use pyo3::prelude::*;
@@ -103,6 +104,27 @@ unsafe fn ints(o: *mut PyObject) -> Option<Dims> {
     }
 }
 
+/// The bounds of a slice: integers and None.
+///
+/// # Safety
+/// As `int`.
+#[cold]
+unsafe fn bounds(o: *mut PyObject) -> Option<Dims> {
+    // SAFETY: by contract; items are borrowed from a list or tuple that is alive.
+    unsafe {
+        let none = Py_None();
+        let mut d = Dims::EMPTY;
+        let Some(items) = items(o) else { return if o == none { Some(d) } else { ints(o) } };
+        for item in items {
+            let bound = if item == none { LEFT_OUT } else { int(item).filter(|v| *v > i64::MIN)? as isize };
+            if !d.try_push(bound) {
+                return None;
+            }
+        }
+        Some(d)
+    }
+}
+
 /// Other sequences of integers, such as NumPy's arrays.
 #[cold]
 unsafe fn from_sequence(o: *mut PyObject) -> Option<Dims> {
@@ -161,6 +183,7 @@ pub(super) unsafe fn parse(attr: &Attr, o: *mut PyObject, slot: &mut AttrVal) ->
             Kind::Int { .. } | Kind::OptInt => int(o).map(AttrVal::Int),
             Kind::Float { .. } | Kind::OptFloat => float(o).map(AttrVal::Float),
             Kind::Ints | Kind::OptInts => None,
+            Kind::Bounds => bounds(o).map(AttrVal::Ints),
             Kind::DType if none => (!attr.is_required()).then_some(attr.default),
             Kind::DType | Kind::OptDType => {
                 dtype_of(&Bound::from_borrowed_ptr(Python::assume_attached(), o)).map(AttrVal::DType)

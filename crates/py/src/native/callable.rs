@@ -347,6 +347,9 @@ fn signature_of(op: &'static Op, face: Face) -> (Vec<(&'static str, Slot)>, usiz
     }
     let positional = all.len();
     all.push(("out", Slot::Out));
+    if np {
+        all.extend((0..).zip(op.attrs).filter(|(_, a)| !a.also.is_empty()).map(|(i, a)| (a.also, Slot::Attr(i))));
+    }
     if op.flags.creates {
         all.extend([("ctx", Slot::Device), ("device", Slot::Device)]);
     }

@@ -1,4 +1,4 @@
-//! Joining arrays.
+//! Arrays one after another.
 use crate::convert::copy_view;
 use crate::view::{Cx, Out, View};
 use gluonish_base::{Cause, Result};
@@ -11,9 +11,7 @@ pub fn concat(cx: &Cx, xs: &[View<'_>], axis: usize, out: &Out<'_>) -> Result {
         if at + n > out.view.shape[axis] {
             break;
         }
-        let ptr = out.view.ptr.wrapping_offset(at * out.view.strides[axis] * out.view.dtype.size() as isize);
-        let contiguous = x.shape.is_contiguous(out.view.strides);
-        let view = View { ptr, shape: x.shape, size: x.size, contiguous, ..out.view };
+        let view = out.view.part(x.shape, out.view.strides, at * out.view.strides[axis]);
         copy_view(cx, x, &Out { view, mode: out.mode })?;
         at += n;
     }
