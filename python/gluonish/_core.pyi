@@ -12,6 +12,7 @@ class MXNetError(RuntimeError): ...
 class ShapeError(MXNetError, ValueError): ...
 class DTypeError(MXNetError, TypeError): ...
 class IndexOutOfRange(MXNetError, IndexError): ...
+class LinAlgError(MXNetError, ValueError): ...
 class FormatError(MXNetError, ValueError): ...
 class FileError(MXNetError, OSError): ...
 class FileNotFound(MXNetError, FileNotFoundError): ...
@@ -388,6 +389,17 @@ class NdOps:
         """Position of the smallest value along an axis, or in the flattened array."""
 
     @staticmethod
+    def batch_dot(
+        lhs: ArrayLike,
+        rhs: ArrayLike,
+        transpose_a: bool = False,
+        transpose_b: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """The products of the matrices of two batches."""
+
+    @staticmethod
     def broadcast_add(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """`lhs + rhs`."""
 
@@ -657,6 +669,10 @@ class NdOps:
         """Whether `x` is not a number."""
 
     @staticmethod
+    def khatri_rao(*args: ArrayLike, out: NDArray | None = None) -> NDArray:
+        """The Kronecker products of the columns of matrices."""
+
+    @staticmethod
     def lesser(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """Whether `lhs < rhs`."""
 
@@ -665,8 +681,109 @@ class NdOps:
         """Whether `lhs <= rhs`."""
 
     @staticmethod
+    def linalg_det(A: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """The determinant of each matrix."""
+
+    @staticmethod
+    def linalg_extractdiag(A: ArrayLike, offset: int = 0, *, out: NDArray | None = None) -> NDArray:
+        """A diagonal of each matrix, as a view."""
+
+    @staticmethod
+    def linalg_extracttrian(
+        A: ArrayLike,
+        offset: int = 0,
+        lower: bool = True,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """A triangle of each matrix as a vector: the lower one by rows, the upper one by columns."""
+
+    @staticmethod
+    def linalg_gelqf(A: ArrayLike, *, out: tuple[NDArray, NDArray] | None = None) -> tuple[NDArray, NDArray]:
+        """`A = L Q` for each matrix: a lower triangle and orthonormal rows. Gives Q and L."""
+
+    @staticmethod
+    def linalg_gemm(
+        A: ArrayLike,
+        B: ArrayLike,
+        C: ArrayLike,
+        transpose_a: bool = False,
+        transpose_b: bool = False,
+        alpha: float = 1.0,
+        beta: float = 1.0,
+        axis: int = -2,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """`alpha op(A) op(B) + beta C` for each matrix of a batch."""
+
+    @staticmethod
+    def linalg_gemm2(
+        A: ArrayLike,
+        B: ArrayLike,
+        transpose_a: bool = False,
+        transpose_b: bool = False,
+        alpha: float = 1.0,
+        axis: int = -2,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """`alpha op(A) op(B)` for each matrix of a batch."""
+
+    @staticmethod
+    def linalg_inverse(A: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """The inverse of each matrix; a singular one is an error."""
+
+    @staticmethod
+    def linalg_makediag(A: ArrayLike, offset: int = 0, *, out: NDArray | None = None) -> NDArray:
+        """Square matrices with vectors on a diagonal."""
+
+    @staticmethod
+    def linalg_maketrian(A: ArrayLike, offset: int = 0, lower: bool = True, *, out: NDArray | None = None) -> NDArray:
+        """Square matrices with vectors in a triangle: the lower one by rows, the upper one by columns."""
+
+    @staticmethod
     def linalg_potrf(A: ArrayLike, lower: bool = True, *, out: NDArray | None = None) -> NDArray:
         """The Cholesky factor of symmetric positive definite matrices."""
+
+    @staticmethod
+    def linalg_potri(A: ArrayLike, lower: bool = True, *, out: NDArray | None = None) -> NDArray:
+        """The inverse of symmetric positive definite matrices from their Cholesky factors."""
+
+    @staticmethod
+    def linalg_slogdet(A: ArrayLike, *, out: tuple[NDArray, NDArray] | None = None) -> tuple[NDArray, NDArray]:
+        """The sign of each determinant and the logarithm of its absolute value."""
+
+    @staticmethod
+    def linalg_sumlogdiag(A: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """The sum of the logarithms of each matrix's diagonal."""
+
+    @staticmethod
+    def linalg_syevd(A: ArrayLike, *, out: tuple[NDArray, NDArray] | None = None) -> tuple[NDArray, NDArray]:
+        """`A = U^T diag(L) U` for each symmetric matrix: rows of U are eigenvectors, L ascends. Only the lower triangle is read."""
+
+    @staticmethod
+    def linalg_syrk(
+        A: ArrayLike,
+        transpose: bool = False,
+        alpha: float = 1.0,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """`alpha A A^T` for each matrix of a batch."""
+
+    @staticmethod
+    def linalg_trmm(
+        A: ArrayLike,
+        B: ArrayLike,
+        transpose: bool = False,
+        rightside: bool = False,
+        lower: bool = True,
+        alpha: float = 1.0,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """The product of a triangular matrix and a matrix."""
 
     @staticmethod
     def linalg_trsm(
@@ -1814,6 +1931,16 @@ class ArrayOps:
 
     def argmin(self, axis: int | None = None, keepdims: bool = False, *, out: NDArray | None = None) -> NDArray:
         """Position of the smallest value along an axis, or in the flattened array."""
+
+    def batch_dot(
+        self,
+        rhs: ArrayLike,
+        transpose_a: bool = False,
+        transpose_b: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """The products of the matrices of two batches."""
 
     def broadcast_axes(
         self,

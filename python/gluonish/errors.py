@@ -13,6 +13,7 @@ exception                 is also                                raised when
 :class:`FileNotFound`     FileNotFoundError                      a file does not exist
 :class:`FileDenied`       PermissionError                        a file may not be read or written
 :class:`NumberOverflow`   OverflowError and ValueError           a number is beyond an element type
+:class:`LinAlgError`      numpy.linalg.LinAlgError, ValueError   a matrix is singular, or not positive definite, ...
 :class:`OutOfMemory`      MemoryError                            an array would exceed the memory limit
 :class:`DeviceError`                                             a device is missing, or two meet in one op
 :class:`GradientError`                                           a gradient cannot be computed, or would be wrong
@@ -39,6 +40,7 @@ from gluonish._core import (
     FormatError,
     GradientError,
     IndexOutOfRange,
+    LinAlgError,
     MXNetError,
     NumberOverflow,
     OutOfMemory,
@@ -56,6 +58,7 @@ __all__ = [
     "FormatError",
     "GradientError",
     "IndexOutOfRange",
+    "LinAlgError",
     "MXNetError",
     "NumberOverflow",
     "OutOfMemory",

@@ -53,7 +53,10 @@ class Arg:
     away: tuple[float, ...] = ()  # points that the values keep a distance from: kinks and poles
     dtype: str | None = None  # None: the type under test
     distinct: bool = False  # no two values alike
-    form: str = ""  # "whole" numbers, "spd": symmetric positive definite, "triangle": far from singular, "shares" of 1
+    # "whole" numbers, "shares" of 1; matrices: "spd" symmetric positive definite, "triangle" far from singular while
+    # small, "regular" so for any size, "apart" with singular values far from each other, "mirrored" symmetric with
+    # eigenvalues far from each other
+    form: str = ""
     number: Any = None  # a Python number instead of an array
 
     def make(self, dtype: str, rng: np.random.Generator) -> Any:
@@ -86,7 +89,13 @@ class Arg:
             n = self.shape[-1]
             x = x @ np.swapaxes(x, -1, -2) / max(n, 1) + 2 * np.eye(n)
         if self.form == "triangle":
-            x = x / 2 + 3 * np.eye(self.shape[-1])
+            x = x / 2 + 3 * np.eye(*self.shape[-2:])
+        if self.form == "regular":
+            x = x / max(2, self.shape[-1] / 2) + 3 * np.eye(*self.shape[-2:])
+        if self.form in {"apart", "mirrored"}:
+            x = x / 6 + np.eye(*self.shape[-2:]) * np.arange(2, 2 + 2 * self.shape[-1], 2)
+        if self.form == "mirrored":
+            x = (x + np.swapaxes(x, -1, -2)) / 2
         return x
 
 

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import gluonish as mx
@@ -24,6 +25,7 @@ def test_examples_of_the_pages(page):
         (errors.DTypeError, [TypeError]),
         (errors.IndexOutOfRange, [IndexError]),
         (errors.ArgumentError, [TypeError, ValueError]),
+        (errors.LinAlgError, [np.linalg.LinAlgError, ValueError]),
         (errors.OutOfMemory, [MemoryError]),
         (errors.DeviceError, []),
         (errors.GradientError, []),

@@ -56,6 +56,8 @@ pub enum Cause {
     /// The contents of a file, or what cannot be written to one.
     Format(String),
     Gradient(String),
+    /// A matrix that an operation of linear algebra has no answer for.
+    LinAlg(String),
     /// An operation that failed while it ran.
     Failed(String),
     Panicked(String),
@@ -185,6 +187,7 @@ impl fmt::Display for Cause {
             | Cause::Device(m)
             | Cause::Format(m)
             | Cause::Gradient(m)
+            | Cause::LinAlg(m)
             | Cause::Failed(m)
             | Cause::Unsupported(m) => f.write_str(m),
         }

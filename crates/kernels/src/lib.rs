@@ -4,6 +4,7 @@ pub mod along;
 pub mod attrs;
 pub mod convert;
 pub mod dispatch;
+pub mod fft;
 pub mod formula;
 pub mod gemm;
 pub mod index;

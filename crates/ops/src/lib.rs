@@ -11,6 +11,7 @@ mod binary;
 mod bitwise;
 mod compare;
 mod create;
+mod fft;
 mod index;
 mod linalg;
 mod matmul;
@@ -34,6 +35,7 @@ pub mod rows {
     pub use crate::bitwise::*;
     pub use crate::compare::*;
     pub use crate::create::*;
+    pub use crate::fft::*;
     pub use crate::index::*;
     pub use crate::linalg::*;
     pub use crate::matmul::*;

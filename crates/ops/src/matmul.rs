@@ -5,6 +5,7 @@ use crate::def::{Body, Call, LHS_RHS, Meta, Metas, Op, rows, x};
 use crate::infer::promoted;
 use crate::rule::{Rule, V};
 use gluonish_base::{Cause, Dims, Result};
+use gluonish_kernels::linalg::in_type;
 use gluonish_kernels::{Args, Cx, Out, View, gemm};
 
 /// The shapes of a product as matrices: a vector on the left is a row, one on the right is a column.
@@ -88,7 +89,11 @@ fn kernel(cx: &Cx, a: &Args<'_>, out: &mut [Out<'_>]) -> Result {
     let lhs = View { shape: &m.lhs, strides: &sx, ..*x };
     let rhs = View { shape: &m.rhs, strides: &sy, ..*y };
     let view = View { shape: &m.full, strides: &so, ..o.view };
-    gemm::matmul(cx, &lhs, &rhs, &Out { view, mode: o.mode })
+    let out = Out { view, mode: o.mode };
+    if lhs.dtype == view.dtype && rhs.dtype == view.dtype {
+        return gemm::matmul(cx, &lhs, &rhs, &out);
+    }
+    in_type(cx, view.dtype, &[lhs, rhs], &[out], |ins, outs| gemm::matmul(cx, &ins[0], &ins[1], &outs[0]))
 }
 
 fn rule(r: &Rule<'_>) {

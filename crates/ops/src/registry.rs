@@ -28,7 +28,13 @@ static FAMILIES: &[&[&Op]] = &[
     crate::random::sample::ROWS,
     crate::random::choose::ROWS,
     crate::create::ROWS,
-    crate::linalg::ROWS,
+    crate::linalg::triangular::ROWS,
+    crate::linalg::blas::ROWS,
+    crate::linalg::equations::ROWS,
+    crate::linalg::orthogonal::ROWS,
+    crate::linalg::spectral::ROWS,
+    crate::linalg::parts::ROWS,
+    crate::fft::ROWS,
     crate::testing::ROWS,
 ];
 

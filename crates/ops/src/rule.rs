@@ -102,6 +102,15 @@ impl Rule<'_> {
         self.ok(self.0.call(op, ins, &Attrs::of(attrs)).map(|outs| outs[0]))
     }
 
+    /// All outputs of an op.
+    pub fn call_all(&self, op: &'static Op, ins: &[V], attrs: &[AttrVal]) -> SmallVec<[V; 2]> {
+        let attrs = Attrs::of(attrs);
+        self.0.call(op, ins, &attrs).unwrap_or_else(|e| {
+            self.0.fail(e);
+            SmallVec::from_elem(V::Scalar(Scalar::Float(0.0)), op.count_outputs(&attrs, ins.len()))
+        })
+    }
+
     fn unary(&self, op: &'static Op, a: V) -> V {
         self.call(op, &[a], &[])
     }

@@ -7,7 +7,7 @@ use pyo3::types::{PyDict, PyTuple, PyType};
 use std::io::ErrorKind;
 use std::sync::Arc;
 
-/// Name, the built-in exceptions that users of it expect, and its documentation.
+/// Name, the exceptions that users of it expect (built in, or with their module), and its documentation.
 const CLASSES: &[(&str, &[&str], &str)] = &[
     ("ShapeError", &["ValueError"], "Shapes that do not fit together."),
     ("DTypeError", &["TypeError"], "Element types that do not fit an operation."),
@@ -16,6 +16,7 @@ const CLASSES: &[(&str, &[&str], &str)] = &[
     ("FileError", &["OSError"], "What the system said about a file."),
     ("FileNotFound", &["FileNotFoundError"], "A file that does not exist."),
     ("FileDenied", &["PermissionError"], "A file that may not be read or written."),
+    ("LinAlgError", &["numpy.linalg.LinAlgError"], "A matrix that is singular, or not what an operation needs."),
     ("OutOfMemory", &["MemoryError"], "More memory than the limit allows."),
     ("DeviceError", &[], "Arrays on different devices, or a device that is not there."),
     ("GradientError", &[], "A gradient that cannot be computed, or would be wrong."),
@@ -46,7 +47,10 @@ pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     for (name, bases, doc) in CLASSES {
         let mut all = vec![base.bind(py).clone().into_any()];
         for b in *bases {
-            all.push(builtins.getattr(*b)?);
+            all.push(match b.rsplit_once('.') {
+                Some((module, name)) => py.import(module)?.getattr(name)?,
+                None => builtins.getattr(*b)?,
+            });
         }
         derived.push(make(name, all, doc)?);
     }
@@ -68,6 +72,7 @@ fn class(cause: &Cause) -> Option<&'static str> {
             _ => "FileError",
         },
         Cause::Overflow(_) => "NumberOverflow",
+        Cause::LinAlg(_) => "LinAlgError",
         Cause::OutOfMemory { .. } => "OutOfMemory",
         Cause::Device(_) => "DeviceError",
         Cause::Gradient(_) => "GradientError",

@@ -22,7 +22,7 @@ import numpy  # noqa: ICN001 - np is this package
 from gluonish import nd as _nd  # noqa: F401 - it completes the array type
 from gluonish._core import NDArray
 from gluonish._faces import functions
-from gluonish.np import composed, constants, creation, joining, random, shaping
+from gluonish.np import composed, constants, creation, joining, linalg, products, random, shaping
 from gluonish.np._fallback import NumpyFallbackWarning, fallback
 
 globals().update(functions("np"))
@@ -31,19 +31,22 @@ globals().update(functions("np"))
 from gluonish.np.composed import *  # noqa: E402, F403
 from gluonish.np.constants import *  # noqa: E402, F403
 from gluonish.np.creation import *  # noqa: E402, F403
+from gluonish.np.einsum import einsum  # noqa: E402
 from gluonish.np.files import load, save, savez  # noqa: E402
 from gluonish.np.joining import *  # noqa: E402, F403
+from gluonish.np.products import *  # noqa: E402, F403
 from gluonish.np.shaping import *  # noqa: E402, F403
 
 ndarray = NDArray
 
-__all__ = ["NumpyFallbackWarning", "ndarray", "random"]
+__all__ = ["NumpyFallbackWarning", "einsum", "linalg", "ndarray", "random"]
 __all__ += composed.__all__
 __all__ += constants.__all__
 __all__ += creation.__all__
 __all__ += ["load", "save", "savez"]
 __all__ += joining.__all__
 __all__ += shaping.__all__
+__all__ += products.__all__
 __all__ += [name for name in functions("np") if name not in __all__]
 
 

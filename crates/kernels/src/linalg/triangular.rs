@@ -1,37 +1,15 @@
-//! Cholesky factors and triangular systems, over leading batch axes, in `f32` and `f64`. Both are recursive: halves are
-//! solved, and what one half owes to the other is a matrix product, where nearly all the work is done.
+//! Cholesky factors and triangular systems, in `f32` and `f64`. Both are recursive: halves are solved, and what one half
+//! owes to the other is a matrix product, where nearly all the work is done.
+use super::{Number, square, trouble};
 use crate::gemm::{
     Body, Identity, Mat, MatMut, Operand, Product, Real, Scaled, Scratch, Simd, Slot, Work, dispatch, gemm,
 };
 use crate::view::{Cx, Mode, Out, View};
 use gluonish_base::{Cause, DType, Dims, Result, pool};
-use std::ops::{Div, Sub};
 use std::sync::{Mutex, PoisonError};
 
 /// Matrices up to this size are not halved any more.
 const BASE: usize = 32;
-
-/// A real number with what decompositions need beyond products.
-trait Number: Real + Sub<Output = Self> + Div<Output = Self> {
-    const MINUS_ONE: Self;
-    fn sqrt(self) -> Self;
-    fn of(x: f64) -> Self;
-}
-macro_rules! number {
-    ($t:ident) => {
-        impl Number for $t {
-            const MINUS_ONE: $t = -1.0;
-            fn sqrt(self) -> $t {
-                self.sqrt()
-            }
-            fn of(x: f64) -> $t {
-                x as $t
-            }
-        }
-    };
-}
-number!(f32);
-number!(f64);
 
 /// Calls `$f::<T>` for the element type of a view, which must be one of the two.
 macro_rules! for_number {
@@ -48,6 +26,11 @@ macro_rules! for_number {
 /// Only that triangle of A is read; the other triangle of the result is zero.
 pub fn potrf(cx: &Cx, a: &View<'_>, out: &Out<'_>, lower: bool) -> Result {
     for_number!(a, "the Cholesky factor", potrf_of(cx, a, out, lower))
+}
+
+/// The inverse of `L L^T` for each lower triangular L, or of `U^T U` for each upper triangular U.
+pub fn potri(cx: &Cx, a: &View<'_>, out: &Out<'_>, lower: bool) -> Result {
+    for_number!(a, "the inverse from a Cholesky factor", potri_of(cx, a, out, lower))
 }
 
 /// X with `op(A) X = alpha B`, or with `X op(A) = alpha B` when `right`. A is triangular, `lower` or upper (the other
@@ -83,15 +66,6 @@ fn batch_of(ins: &[&View<'_>], out: &View<'_>) -> Result<Dims> {
         return Err(Cause::Shape(text).into());
     }
     Ok(Dims::of(&out.shape[..d]))
-}
-
-/// The size of square matrices.
-fn square(v: &View<'_>) -> Result<usize> {
-    let n = v.ndim();
-    if n < 2 || v.shape[n - 1] != v.shape[n - 2] {
-        return Err(Cause::Shape(format!("a square matrix is needed, got shape {}", v.shape)).into());
-    }
-    Ok(v.shape[n - 1] as usize)
 }
 
 /// Calls `f` for each matrix of a batch, in parallel when there are several; a single one keeps the threads for itself.
@@ -142,12 +116,11 @@ fn potrf_of<T: Number>(cx: &Cx, a: &View<'_>, out: &Out<'_>, lower: bool) -> Res
     match worst.into_inner().unwrap_or_else(PoisonError::into_inner) {
         None => Ok(()),
         Some((i, order)) => {
-            let which = if batch.is_empty() { "the matrix".to_string() } else { format!("matrix {i} of the batch") };
             let text = format!(
-                "{which} is not positive definite: the leading minor of order {order} is not positive \
+                "is not positive definite: the leading minor of order {order} is not positive \
                  (adding a small multiple of the identity often helps)"
             );
-            Err(Cause::Failed(text).into())
+            Err(trouble(&batch, i, &text))
         }
     }
 }
@@ -271,7 +244,7 @@ impl<T: Number> Body for FactorBase<T> {
                 if d.partial_cmp(&T::default()) != Some(std::cmp::Ordering::Greater) {
                     return Err(i + 1);
                 }
-                let root = d.sqrt();
+                let root = d.root();
                 *a.at(i, i) = root;
                 divide_row(a.at(i, i).add(1), root, n - i - 1);
                 for j in i + 1..n {
@@ -351,6 +324,27 @@ fn trsm_of<T: Number>(
             store(x, (n, m), Mode::Write, |i, j| alpha * *b.at(i, j));
             solve(cx.threads, l, x, n, m);
             store(c, (n, m), mode, |i, j| *x.at(i, j));
+        }
+    });
+    Ok(())
+}
+
+fn potri_of<T: Number>(cx: &Cx, a: &View<'_>, out: &Out<'_>, lower: bool) -> Result {
+    let n = square(a)?;
+    let batch = batch_of(&[a], &out.view)?;
+    square(&out.view)?;
+    let (from, to) = (Operand::new(a, &batch), Operand::new(&out.view, &batch));
+    let mode = out.mode;
+    each(cx, batch.size(), |i| {
+        let (a, c) = (from.mat::<T>(from.offset(i, &batch)), to.mat_mut::<T>(to.offset(i, &batch)));
+        let l = if lower { a } else { a.t() };
+        let buf = Scratch::<T>::take(Slot::Other, n * n);
+        let x = MatMut::new(buf.ptr(), n as isize, 1);
+        // SAFETY: views are valid for their shapes, the buffer holds n by n.
+        unsafe {
+            store(x, (n, n), Mode::Write, |i, j| if i == j { T::ONE } else { T::default() });
+            solve(cx.threads, l, x, n, n);
+            gemm(cx.threads, Product { m: n, n, k: n, a: read(x).t(), b: read(x), c, mode, e: Identity });
         }
     });
     Ok(())

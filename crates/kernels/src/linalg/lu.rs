@@ -1,0 +1,166 @@
+//! What an LU factorisation with row exchanges gives: solutions, inverses, determinants.
+use super::work::{Shared, Work, by_columns, each, memory};
+use super::{Field, in_working_type, square};
+use crate::view::{Cx, Out, View};
+use faer::Par;
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::lu::partial_pivoting::{factor, solve as solver};
+use faer::perm::PermRef;
+use gluonish_base::{Cause, Dims, Result};
+
+/// X with `A X = B` for each pair of matrices; the batch axes of A and B broadcast to those of the output.
+pub fn solve(cx: &Cx, a: &View<'_>, b: &View<'_>, out: &Out<'_>) -> Result {
+    in_working_type!(out.view, solve_of(cx, a, Some(b), out))
+}
+
+/// The inverse of each matrix.
+pub fn inverse(cx: &Cx, a: &View<'_>, out: &Out<'_>) -> Result {
+    in_working_type!(out.view, solve_of(cx, a, None, out))
+}
+
+/// The determinant of each matrix.
+pub fn determinant(cx: &Cx, a: &View<'_>, out: &Out<'_>) -> Result {
+    in_working_type!(out.view, determinants(cx, a, [None, None, Some(out)]))
+}
+
+/// The sign and the logarithm of the absolute value of each determinant: 0 and minus infinity for a singular matrix.
+pub fn log_determinant(cx: &Cx, a: &View<'_>, sign: &Out<'_>, log: &Out<'_>) -> Result {
+    in_working_type!(sign.view, determinants(cx, a, [Some(sign), Some(log), None]))
+}
+
+/// Memory for one factorisation after another.
+struct Factor {
+    perm: Vec<usize>,
+    back: Vec<usize>,
+    memory: MemBuffer,
+}
+
+impl Factor {
+    fn new<T: Field>(n: usize) -> Result<Factor> {
+        let req = factor::lu_in_place_scratch::<usize, T>(n, n, Par::Seq, Default::default());
+        Ok(Factor { perm: vec![0; n], back: vec![0; n], memory: memory(req)? })
+    }
+
+    /// Matrix `i` becomes its factors; the permutation and the number of exchanges.
+    ///
+    /// # Safety
+    /// Nobody else uses the matrix.
+    unsafe fn run<T: Field>(&mut self, a: &Shared<T>, i: usize) -> (usize, PermRef<'_, usize>) {
+        // SAFETY: the caller's.
+        let a = unsafe { a.whole(i) };
+        let stack = MemStack::new(&mut self.memory);
+        let (info, perm) = factor::lu_in_place(a, &mut self.perm, &mut self.back, Par::Seq, stack, Default::default());
+        (info.transposition_count, perm)
+    }
+}
+
+/// Solves for B, or for the identity.
+fn solve_of<T: Field>(cx: &Cx, a: &View<'_>, b: Option<&View<'_>>, out: &Out<'_>) -> Result {
+    let n = square(a)?;
+    let d = out.view.ndim().wrapping_sub(2);
+    let Some(batch) = out.view.shape.get(..d).map(Dims::of) else {
+        return Err(Cause::Shape(format!("matrices are needed, got an output of shape {}", out.view.shape)).into());
+    };
+    let cols = out.view.shape[d + 1] as usize;
+    if b.is_some_and(|b| b.ndim() < 2 || b.shape[b.ndim() - 2] as usize != n) || out.view.shape[d] as usize != n {
+        return Err(
+            Cause::Shape(format!("equations of {} do not fit a solution of {}", a.shape, out.view.shape)).into()
+        );
+    }
+    if out.view.size == 0 {
+        return Ok(());
+    }
+    let mut factors = Work::<T>::of(cx, a, &batch)?;
+    let mut x = match b {
+        Some(b) => Work::<T>::of(cx, b, &batch)?,
+        None => Work::<T>::zeros(&batch, n, n)?,
+    };
+    let (lu, to, of_identity) = (factors.shared(), x.shared(), b.is_none());
+    each(
+        cx,
+        &batch,
+        || Factor::new::<T>(n),
+        |state, i| {
+            // SAFETY: matrix i is this call's alone.
+            let (_, perm) = unsafe { state.run(&lu, i) };
+            // SAFETY: the factors are only read from here on.
+            let lu = unsafe { lu.get(i) };
+            if let Some(k) = (0..n).find(|&k| lu[(k, k)] == T::default()) {
+                return Err(format!("is singular: pivot {k} of its LU factors is zero"));
+            }
+            by_columns(cx, cols, |range| {
+                // SAFETY: these columns are this call's alone.
+                let mut x = unsafe { to.columns(i, range.clone()) };
+                if of_identity {
+                    range.clone().enumerate().for_each(|(j, k)| x[(k, j)] = T::ONE);
+                }
+                let req = solver::solve_in_place_scratch::<usize, T>(n, range.len(), Par::Seq);
+                let mut memory = memory(req)?;
+                solver::solve_in_place(lu, lu, perm, x, Par::Seq, MemStack::new(&mut memory));
+                Ok(())
+            })
+            .map_err(|e| e.to_string())
+        },
+    )?;
+    x.give(cx, out)
+}
+
+/// Writes the sign, the logarithm and the value of each determinant, where they are asked for.
+fn determinants<T: Field>(cx: &Cx, a: &View<'_>, outs: [Option<&Out<'_>>; 3]) -> Result {
+    let n = square(a)?;
+    let batch = Dims::of(&a.shape[..a.ndim() - 2]);
+    let mut factors = Work::<T>::of(cx, a, &batch)?;
+    let mut found: [Work<T>; 3] = [Work::zeros(&batch, 1, 1)?, Work::zeros(&batch, 1, 1)?, Work::zeros(&batch, 1, 1)?];
+    let lu = factors.shared();
+    let [signs, logs, values] = found.each_mut().map(Work::shared);
+    each(
+        cx,
+        &batch,
+        || Factor::new::<T>(n),
+        |state, i| {
+            // SAFETY: matrix i is this call's alone.
+            let exchanges = if n == 0 { 0 } else { unsafe { state.run(&lu, i) }.0 };
+            // SAFETY: as above.
+            let lu = unsafe { lu.get(i) };
+            let start = if exchanges % 2 == 0 { T::ONE } else { T::MINUS_ONE };
+            let (mut sign, mut log, mut value) = (start, 0.0, start);
+            for k in 0..n {
+                let pivot = lu[(k, k)];
+                if pivot == T::default() {
+                    // What follows a pivot of zero was divided by it.
+                    (sign, log, value) = (pivot, f64::NEG_INFINITY, pivot);
+                    break;
+                }
+                value *= pivot;
+                log += pivot.to_f64().abs().ln();
+                sign = match pivot.partial_cmp(&T::default()) {
+                    Some(std::cmp::Ordering::Less) => sign * T::MINUS_ONE,
+                    Some(_) => sign,
+                    None => pivot, // not a number
+                };
+            }
+            // SAFETY: one element of each for matrix i.
+            unsafe {
+                signs.whole(i)[(0, 0)] = sign;
+                logs.whole(i)[(0, 0)] = T::of(log);
+                values.whole(i)[(0, 0)] = value;
+            }
+            Ok(())
+        },
+    )?;
+    for (out, work) in outs.into_iter().zip(&mut found) {
+        if let Some(out) = out {
+            give_scalars(cx, work, out)?;
+        }
+    }
+    Ok(())
+}
+
+/// Stores matrices of one element into an output that has the batch axes alone.
+fn give_scalars<T: Field>(cx: &Cx, work: &mut Work<T>, out: &Out<'_>) -> Result {
+    let (mut shape, mut strides) = (*out.view.shape, *out.view.strides);
+    if !(shape.try_push(1) && shape.try_push(1) && strides.try_push(1) && strides.try_push(1)) {
+        return Err(Cause::Shape(format!("a batch of {} has too many axes", out.view.shape)).into());
+    }
+    work.give(cx, &Out { view: View { shape: &shape, strides: &strides, ..out.view }, mode: out.mode })
+}

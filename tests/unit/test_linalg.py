@@ -1,0 +1,258 @@
+"""mnp.linalg and nd.linalg against NumPy, beyond what the samples of the rows say."""
+
+import numpy as np
+import pytest
+
+import gluonish as mx
+from gluonish import autograd, errors, nd
+from gluonish import np as mnp
+
+rng = np.random.default_rng(3)
+SQUARE = rng.normal(size=(2, 4, 4)) + 4 * np.eye(4)
+TALL = rng.normal(size=(5, 3))
+SPD = SQUARE @ SQUARE.swapaxes(-1, -2)
+
+
+def same(got, want, tolerance=1e-10):
+    np.testing.assert_allclose(got.asnumpy(), want, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("order", [None, 2, 1, 0, 3, -2, np.inf, -np.inf])
+@pytest.mark.parametrize(("axis", "keepdims"), [(0, False), (-1, True), ((1,), False)])
+def test_norm_of_vectors(order, axis, keepdims):
+    want = np.linalg.norm(TALL, order, axis if isinstance(axis, int) else axis[0], keepdims)
+    same(mnp.linalg.norm(mnp.array(TALL), order, axis, keepdims), want)
+
+
+@pytest.mark.parametrize("order", [None, "fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf])
+@pytest.mark.parametrize(("axis", "keepdims"), [((0, 1), False), ((2, 0), True), ((-1, -2), False)])
+def test_norm_of_matrices(order, axis, keepdims):
+    x = rng.normal(size=(3, 4, 5))
+    same(mnp.linalg.norm(mnp.array(x), order, axis, keepdims), np.linalg.norm(x, order, axis, keepdims))
+
+
+def test_norm_of_everything():
+    x = rng.normal(size=(3, 4, 5))
+    same(mnp.linalg.norm(mnp.array(x)), np.linalg.norm(x))
+    same(mnp.linalg.norm(mnp.array(x), keepdims=True), np.linalg.norm(x, keepdims=True))
+    same(mnp.linalg.norm(mnp.array([3, 4])), 5)
+    same(mnp.linalg.vector_norm(mnp.array(x), axis=(0, 2), ord=3), np.sum(np.abs(x) ** 3, (0, 2)) ** (1 / 3))
+    same(mnp.linalg.matrix_norm(mnp.array(x), ord=1), np.linalg.norm(x, 1, (-2, -1)))
+    for bad in ({"ord": "nuc"}, {"ord": 1}):
+        with pytest.raises(ValueError, match="norm"):
+            mnp.linalg.norm(mnp.array(x), **bad)
+    with pytest.raises(ValueError, match="ord='x'"):
+        mnp.linalg.norm(mnp.array(TALL), "x")
+    with pytest.raises(ValueError, match="one and the same"):
+        mnp.linalg.norm(mnp.array(TALL), axis=(0, 0))
+
+
+def test_norm_has_a_gradient_at_zero():
+    x = mnp.zeros(3)
+    x.attach_grad()
+    with autograd.record():
+        y = mnp.linalg.norm(x)
+    y.backward()
+    assert x.grad.tolist() == [0, 0, 0]
+
+
+def test_solve_with_vectors_and_batches():
+    b = rng.normal(size=4)
+    same(mnp.linalg.solve(mnp.array(SQUARE), mnp.array(b)), np.linalg.solve(SQUARE, b[:, None])[..., 0])
+    same(mnp.linalg.solve(mnp.array(SQUARE[0]), mnp.array(SPD)), np.linalg.solve(SQUARE[0], SPD))
+    same(mnp.linalg.solve([[2, 0], [0, 4]], [2, 2]), [1, 0.5])
+    assert mnp.linalg.solve(mnp.array(SQUARE), mnp.array(SPD, dtype="float32")).dtype == np.float64
+
+
+def test_results_have_names():
+    a = mnp.array(TALL)
+    q, r = mnp.linalg.qr(a)
+    same(q @ r, TALL)
+    same(mnp.linalg.qr(a, "r"), r.asnumpy())
+    full = mnp.linalg.qr(a, "complete")
+    assert full.Q.shape == (5, 5)
+    same(full.Q.T @ full.Q, np.eye(5))
+    same(full.Q @ full.R, TALL)
+    parts = mnp.linalg.svd(a)
+    assert (parts.U.shape, parts.S.shape, parts.Vh.shape) == ((5, 5), (3,), (3, 3))
+    same(parts.U[:, :3] * parts.S @ parts.Vh, TALL)
+    same(parts.U.T @ parts.U, np.eye(5))
+    same(mnp.linalg.svd(a, compute_uv=False), parts.S.asnumpy())
+    found = mnp.linalg.eigh(mnp.array(SPD))
+    same(mnp.array(SPD) @ found.eigenvectors, (found.eigenvectors * found.eigenvalues[:, None]).asnumpy())
+    assert float(mnp.linalg.slogdet(mnp.array(-SQUARE[0, :3, :3])).sign) == np.linalg.slogdet(-SQUARE[0, :3, :3])[0]
+    with pytest.raises(ValueError, match="mode='full'"):
+        mnp.linalg.qr(a, "full")
+
+
+def test_triangles():
+    upper = np.triu(SPD) + np.tril(np.full(SPD.shape, 7.0), -1)
+    same(mnp.linalg.eigvalsh(mnp.array(upper), "U"), np.linalg.eigvalsh(SPD))
+    same(mnp.linalg.eigh(mnp.array(upper), UPLO="U").eigenvalues, np.linalg.eigvalsh(SPD))
+    same(mnp.linalg.cholesky(mnp.array(upper), upper=True), np.linalg.cholesky(SPD).swapaxes(-1, -2))
+    same(mnp.linalg.pinv(mnp.array(np.tril(SPD)), hermitian=True), np.linalg.inv(SPD))
+    with pytest.raises(ValueError, match="UPLO='x'"):
+        mnp.linalg.eigvalsh(mnp.array(SPD), "x")
+
+
+def test_pinv_cuts_small_values():
+    a = np.outer([1.0, 2.0, 3.0], [1.0, 1.0])
+    for dtype, near in (("float32", 1e-6), ("float64", 1e-12)):
+        same(mnp.linalg.pinv(mnp.array(a, dtype=dtype)), np.linalg.pinv(a, 1e-10), near)
+    same(mnp.linalg.pinv(mnp.array(np.diag([4.0, 1.0])), rcond=0.5), np.diag([0.25, 0]))
+    same(mnp.linalg.pinv(mnp.array(np.diag([4.0, 1.0])), rtol=0.5), np.diag([0.25, 0]))
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 5, -1, -3])
+def test_matrix_power(n):
+    same(mnp.linalg.matrix_power(mnp.array(SQUARE), n), np.linalg.matrix_power(SQUARE, n), 1e-8)
+    same(mnp.linalg.matrix_power(mnp.array([[1, 1], [0, 1]]), abs(n)), np.linalg.matrix_power([[1, 1], [0, 1]], abs(n)))
+
+
+def test_multi_dot():
+    parts = [rng.normal(size=s) for s in ((7,), (7, 3), (3, 9), (9, 2), (2,))]
+    for factors in (parts, parts[:-1], parts[1:], parts[1:-1], parts[1:3]):
+        same(mnp.linalg.multi_dot([mnp.array(x) for x in factors]), np.linalg.multi_dot(factors))
+    with pytest.raises(ValueError, match="at least two"):
+        mnp.linalg.multi_dot([mnp.ones((2, 2))])
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_every_floating_type(dtype):
+    a = mnp.array(SPD, dtype="float64").astype(dtype)
+    near = {"float16": 2e-2, "bfloat16": 1e-1, "float32": 1e-4, "float64": 1e-10}[dtype]
+    host = a.astype("float64").asnumpy()
+    for ours, theirs in (
+        (mnp.linalg.inv, np.linalg.inv),
+        (mnp.linalg.eigvalsh, np.linalg.eigvalsh),
+        (mnp.linalg.cholesky, np.linalg.cholesky),
+    ):
+        got = ours(a)
+        assert str(got.dtype) == dtype
+        want = theirs((host + host.swapaxes(-1, -2)) / 2)
+        np.testing.assert_allclose(got.astype("float64").asnumpy(), want, rtol=near, atol=near * np.abs(want).max())
+    u, s, vt = mnp.linalg.svd(a)
+    q, r = mnp.linalg.qr(a)
+    for product in ((u * s[:, None]) @ vt, q @ r):
+        assert np.abs(product.astype("float64").asnumpy() - host).max() < 4 * near * np.abs(host).max()
+
+
+def test_integers_become_real():
+    assert str(mnp.linalg.inv([[2, 0], [0, 4]]).dtype) == "float32"
+    assert mnp.linalg.det(mnp.array([[2, 0], [0, 4]])).item() == 8
+
+
+SINGULAR = np.stack([np.eye(3), np.zeros((3, 3))])
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: mnp.linalg.inv(mnp.array(SINGULAR)), "linalg_inverse: matrix 1 of the batch is singular"),
+        (lambda: mnp.linalg.inv(mnp.array([[1.0, 2.0], [2.0, 4.0]])), "linalg_inverse: the matrix is singular"),
+        (lambda: mnp.linalg.solve(mnp.array(SINGULAR), mnp.ones(3)), "solve: matrix 1 of the batch is singular"),
+        (lambda: mnp.linalg.inv(mnp.array(SINGULAR[None])), r"matrix \(0, 1\) of the batch"),
+        (
+            lambda: mnp.linalg.cholesky(mnp.array(-SQUARE)),
+            "linalg_potrf: matrix 0 of the batch is not positive definite",
+        ),
+        (lambda: mnp.linalg.eigvalsh(mnp.array([[1.0, 0], [np.nan, 1]])), "holds NaN or infinity"),
+        (lambda: mnp.linalg.eigh(mnp.array([[np.inf, 0], [0, 1]])).eigenvalues, "holds NaN or infinity"),
+        (lambda: mnp.linalg.svdvals(mnp.array([[1.0, np.nan]])), "holds NaN or infinity"),
+    ],
+)
+def test_matrices_without_an_answer(call, says):
+    for kind in (errors.LinAlgError, np.linalg.LinAlgError, mnp.linalg.LinAlgError, mx.base.MXNetError, ValueError):
+        with pytest.raises(kind, match=says):
+            call().asnumpy()
+
+
+def test_nan_goes_through_equations():
+    assert np.isnan(mnp.linalg.inv(mnp.array([[np.nan, 0], [0, 1]])).asnumpy()).any()
+    assert np.isnan(mnp.linalg.det(mnp.array([[np.nan, 0], [0, 1]])).asnumpy())
+
+
+def test_determinant_of_a_singular_matrix():
+    zero = mnp.zeros((2, 2))
+    assert mnp.linalg.det(zero).item() == 0
+    sign, log = mnp.linalg.slogdet(zero)
+    assert (sign.item(), log.item()) == (0, -np.inf)
+
+
+def test_gradients_that_do_not_exist_raise():
+    for function in (lambda a: mnp.linalg.svd(a).U, lambda a: mnp.linalg.qr(a, "complete").Q):
+        a = mnp.array(TALL)
+        a.attach_grad()
+        with autograd.record():
+            y = function(a)
+        with pytest.raises(errors.GradientError, match="has no gradient"):
+            y.backward()
+
+
+def test_equal_eigenvalues_do_not_spoil_gradients_of_values():
+    for function in (
+        mnp.linalg.eigvalsh,
+        lambda a: mnp.linalg.eigh(a).eigenvalues,
+        mnp.linalg.svdvals,
+        lambda a: mnp.linalg.svd(a).S,
+    ):
+        a = mnp.array(np.eye(3) * 2)
+        a.attach_grad()
+        with autograd.record():
+            y = function(a).sum()
+        y.backward()
+        same(a.grad, np.eye(3))
+
+
+def test_other_functions_come_from_numpy():
+    with pytest.warns(mnp.NumpyFallbackWarning):
+        assert mnp.linalg.matrix_rank(mnp.array(SQUARE)).tolist() == [4, 4]
+    assert "lstsq" in dir(mnp.linalg)
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = mnp.linalg.nothing
+
+
+def test_names_of_mxnet():
+    names = [
+        "det",
+        "extractdiag",
+        "extracttrian",
+        "gelqf",
+        "gemm",
+        "gemm2",
+        "inverse",
+        "makediag",
+        "maketrian",
+        "potrf",
+        "potri",
+        "slogdet",
+        "sumlogdiag",
+        "syevd",
+        "syrk",
+        "trmm",
+        "trsm",
+    ]
+    for name in names:
+        assert getattr(nd, f"linalg_{name}") is not None
+        assert getattr(nd.linalg, name) is not None
+    a = nd.array(SPD[0])
+    u, values = nd.linalg.syevd(a)
+    np.testing.assert_allclose(nd.dot(u.T * values, u).asnumpy(), SPD[0], rtol=1e-4)
+    q, low = nd.linalg.gelqf(A=nd.array(TALL.T))
+    np.testing.assert_allclose(nd.dot(low, q).asnumpy(), TALL.T, rtol=1e-4)
+
+
+def test_products_of_mixed_types():
+    a, b = mnp.ones((2, 3), dtype="float32"), mnp.ones((3, 2), dtype="float64")
+    assert str((a @ b).dtype) == "float64"
+    assert str((mnp.ones((2, 3), dtype="int32") @ b).dtype) == "float64"
+    same(a @ b, np.full((2, 2), 3.0))
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_threads_do_not_change_bits(threads):
+    a = mnp.array(rng.normal(size=(300, 300)), dtype="float32")
+    want = [x.asnumpy().tobytes() for x in (mnp.linalg.inv(a), *mnp.linalg.qr(a), *mnp.linalg.svd(a))]
+    with mx.engine.set_num_threads(threads):
+        got = [x.asnumpy().tobytes() for x in (mnp.linalg.inv(a), *mnp.linalg.qr(a), *mnp.linalg.svd(a))]
+    assert got == want
