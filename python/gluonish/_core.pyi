@@ -379,6 +379,10 @@ class NdOps:
         """Position of the largest value along an axis, or in the flattened array."""
 
     @staticmethod
+    def argmax_channel(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Position of the largest value along the last axis."""
+
+    @staticmethod
     def argmin(
         data: ArrayLike,
         axis: int | None = None,
@@ -398,6 +402,15 @@ class NdOps:
         out: NDArray | None = None,
     ) -> NDArray:
         """The products of the matrices of two batches."""
+    def argsort(
+        data: ArrayLike,
+        axis: int | None = -1,
+        is_ascend: bool = True,
+        dtype: DTypeLike | None = None,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """The positions of the elements of an axis in order. Equal ones keep their order, NaN comes last."""
 
     @staticmethod
     def broadcast_add(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
@@ -552,6 +565,16 @@ class NdOps:
         out: NDArray | None = None,
     ) -> NDArray:
         """A part of the array: from begin up to end in steps, along each axis; None as in Python's slices."""
+
+    @staticmethod
+    def cumsum(
+        a: ArrayLike,
+        axis: int | None = None,
+        dtype: DTypeLike | None = None,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Running sums along an axis, or of the flattened array."""
 
     @staticmethod
     def degrees(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
@@ -922,12 +945,50 @@ class NdOps:
         """Some axes at other places; the rest keep their order."""
 
     @staticmethod
+    def multi_sum_sq(*data: ArrayLike, num_arrays: int, out: NDArray | None = None) -> NDArray:
+        """The sum of the squares of each array, as a vector of float32."""
+
+    @staticmethod
     def multiply(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """`lhs * rhs`."""
 
     @staticmethod
+    def nanprod(
+        data: ArrayLike,
+        axis: int | Sequence[int] | None = None,
+        keepdims: bool = False,
+        exclude: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Product over axes, NaN taken as 1."""
+
+    @staticmethod
+    def nansum(
+        data: ArrayLike,
+        axis: int | Sequence[int] | None = None,
+        keepdims: bool = False,
+        exclude: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Sum over axes, NaN taken as 0."""
+
+    @staticmethod
     def negative(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """`-x`."""
+
+    @staticmethod
+    def norm(
+        data: ArrayLike,
+        ord: int = 2,
+        axis: int | Sequence[int] | None = None,
+        out_dtype: DTypeLike | None = None,
+        keepdims: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """The Euclidean norm over axes, or with `ord=1` the sum of the absolute values."""
 
     @staticmethod
     def normal(
@@ -987,6 +1048,17 @@ class NdOps:
     @staticmethod
     def power(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """`lhs ** rhs`; of integers an integer."""
+
+    @staticmethod
+    def prod(
+        data: ArrayLike,
+        axis: int | Sequence[int] | None = None,
+        keepdims: bool = False,
+        exclude: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Product over axes."""
 
     @staticmethod
     def radians(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
@@ -1296,6 +1368,10 @@ class NdOps:
         """`x / (1 + abs(x))`."""
 
     @staticmethod
+    def sort(data: ArrayLike, axis: int | None = -1, is_ascend: bool = True, *, out: NDArray | None = None) -> NDArray:
+        """The elements of an axis in order. NaN comes last."""
+
+    @staticmethod
     def space_to_depth(data: ArrayLike, block_size: int, *, out: NDArray | None = None) -> NDArray:
         """Blocks of the image laid out as channels: (n, c, h * b, w * b) becomes (n, c * b * b, h, w)."""
 
@@ -1382,7 +1458,7 @@ class NdOps:
     @staticmethod
     def topk(
         data: ArrayLike,
-        axis: int = -1,
+        axis: int | None = -1,
         k: int = 1,
         ret_typ: Literal["indices", "value", "mask", "both"] = 'indices',
         is_ascend: bool = False,
@@ -1438,10 +1514,19 @@ class NpOps:
         """`lhs + rhs`."""
 
     @staticmethod
+    def all(
+        a: ArrayLike,
+        axis: int | Sequence[int] | None = None,
+        keepdims: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Whether no element over axes is 0."""
+
+    @staticmethod
     def amax(
         a: ArrayLike,
         axis: int | Sequence[int] | None = None,
-        dtype: DTypeLike | None = None,
         keepdims: bool = False,
         *,
         out: NDArray | None = None,
@@ -1452,12 +1537,21 @@ class NpOps:
     def amin(
         a: ArrayLike,
         axis: int | Sequence[int] | None = None,
-        dtype: DTypeLike | None = None,
         keepdims: bool = False,
         *,
         out: NDArray | None = None,
     ) -> NDArray:
         """Smallest value over axes; NaN if there is one."""
+
+    @staticmethod
+    def any(
+        a: ArrayLike,
+        axis: int | Sequence[int] | None = None,
+        keepdims: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Whether some element over axes is not 0."""
 
     @staticmethod
     def arccos(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
@@ -1558,6 +1652,36 @@ class NpOps:
     @staticmethod
     def cosh(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """Hyperbolic cosine."""
+
+    @staticmethod
+    def count_nonzero(
+        a: ArrayLike,
+        axis: int | Sequence[int] | None = None,
+        keepdims: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """How many elements over axes are not 0."""
+
+    @staticmethod
+    def cumprod(
+        a: ArrayLike,
+        axis: int | None = None,
+        dtype: DTypeLike | None = None,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Running products along an axis, or of the flattened array."""
+
+    @staticmethod
+    def cumsum(
+        a: ArrayLike,
+        axis: int | None = None,
+        dtype: DTypeLike | None = None,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Running sums along an axis, or of the flattened array."""
 
     @staticmethod
     def deg2rad(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
@@ -1690,7 +1814,6 @@ class NpOps:
     def max(
         a: ArrayLike,
         axis: int | Sequence[int] | None = None,
-        dtype: DTypeLike | None = None,
         keepdims: bool = False,
         *,
         out: NDArray | None = None,
@@ -1716,7 +1839,6 @@ class NpOps:
     def min(
         a: ArrayLike,
         axis: int | Sequence[int] | None = None,
-        dtype: DTypeLike | None = None,
         keepdims: bool = False,
         *,
         out: NDArray | None = None,
@@ -1746,6 +1868,83 @@ class NpOps:
         """`lhs * rhs`."""
 
     @staticmethod
+    def nanmax(
+        a: ArrayLike,
+        axis: int | Sequence[int] | None = None,
+        keepdims: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Largest value over axes that is not NaN; NaN if there is no other."""
+
+    @staticmethod
+    def nanmean(
+        a: ArrayLike,
+        axis: int | Sequence[int] | None = None,
+        dtype: DTypeLike | None = None,
+        keepdims: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Mean over axes of what is not NaN."""
+
+    @staticmethod
+    def nanmin(
+        a: ArrayLike,
+        axis: int | Sequence[int] | None = None,
+        keepdims: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Smallest value over axes that is not NaN; NaN if there is no other."""
+
+    @staticmethod
+    def nanprod(
+        a: ArrayLike,
+        axis: int | Sequence[int] | None = None,
+        dtype: DTypeLike | None = None,
+        keepdims: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Product over axes, NaN taken as 1."""
+
+    @staticmethod
+    def nanstd(
+        a: ArrayLike,
+        axis: int | Sequence[int] | None = None,
+        dtype: DTypeLike | None = None,
+        ddof: float = 0.0,
+        keepdims: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Standard deviation over axes of what is not NaN."""
+
+    @staticmethod
+    def nansum(
+        a: ArrayLike,
+        axis: int | Sequence[int] | None = None,
+        dtype: DTypeLike | None = None,
+        keepdims: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Sum over axes, NaN taken as 0."""
+
+    @staticmethod
+    def nanvar(
+        a: ArrayLike,
+        axis: int | Sequence[int] | None = None,
+        dtype: DTypeLike | None = None,
+        ddof: float = 0.0,
+        keepdims: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Variance over axes of what is not NaN."""
+
+    @staticmethod
     def negative(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """`-x`."""
 
@@ -1760,6 +1959,27 @@ class NpOps:
     @staticmethod
     def power(x1: ArrayLike, x2: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """`lhs ** rhs`; of integers an integer."""
+
+    @staticmethod
+    def prod(
+        a: ArrayLike,
+        axis: int | Sequence[int] | None = None,
+        dtype: DTypeLike | None = None,
+        keepdims: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Product over axes."""
+
+    @staticmethod
+    def ptp(
+        a: ArrayLike,
+        axis: int | Sequence[int] | None = None,
+        keepdims: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """The largest value over axes less the smallest."""
 
     @staticmethod
     def rad2deg(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
@@ -1834,6 +2054,18 @@ class NpOps:
         """Without the axes of size 1, or without those given."""
 
     @staticmethod
+    def std(
+        a: ArrayLike,
+        axis: int | Sequence[int] | None = None,
+        dtype: DTypeLike | None = None,
+        ddof: float = 0.0,
+        keepdims: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Standard deviation over axes."""
+
+    @staticmethod
     def subtract(x1: ArrayLike, x2: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """`lhs - rhs`."""
 
@@ -1897,6 +2129,18 @@ class NpOps:
         """The integer part of `x`."""
 
     @staticmethod
+    def var(
+        a: ArrayLike,
+        axis: int | Sequence[int] | None = None,
+        dtype: DTypeLike | None = None,
+        ddof: float = 0.0,
+        keepdims: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Variance over axes."""
+
+    @staticmethod
     def where(condition: ArrayLike, x: ArrayLike, y: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """`x` where the condition is not 0, else `y`."""
 
@@ -1907,6 +2151,26 @@ class NpOps:
 class ArrayOps:
     def abs(self, *, out: NDArray | None = None) -> NDArray:
         """Absolute value."""
+
+    def all(
+        self,
+        axis: int | Sequence[int] | None = None,
+        keepdims: bool = False,
+        exclude: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Whether no element over axes is 0."""
+
+    def any(
+        self,
+        axis: int | Sequence[int] | None = None,
+        keepdims: bool = False,
+        exclude: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Whether some element over axes is not 0."""
 
     def arccos(self, *, out: NDArray | None = None) -> NDArray:
         """Inverse cosine, in radians."""
@@ -1929,6 +2193,9 @@ class ArrayOps:
     def argmax(self, axis: int | None = None, keepdims: bool = False, *, out: NDArray | None = None) -> NDArray:
         """Position of the largest value along an axis, or in the flattened array."""
 
+    def argmax_channel(self, *, out: NDArray | None = None) -> NDArray:
+        """Position of the largest value along the last axis."""
+
     def argmin(self, axis: int | None = None, keepdims: bool = False, *, out: NDArray | None = None) -> NDArray:
         """Position of the smallest value along an axis, or in the flattened array."""
 
@@ -1941,6 +2208,15 @@ class ArrayOps:
         out: NDArray | None = None,
     ) -> NDArray:
         """The products of the matrices of two batches."""
+    def argsort(
+        self,
+        axis: int | None = -1,
+        is_ascend: bool = True,
+        dtype: DTypeLike | None = None,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """The positions of the elements of an axis in order. Equal ones keep their order, NaN comes last."""
 
     def broadcast_axes(
         self,
@@ -1978,6 +2254,18 @@ class ArrayOps:
 
     def cosh(self, *, out: NDArray | None = None) -> NDArray:
         """Hyperbolic cosine."""
+
+    def cumprod(
+        self,
+        axis: int | None = None,
+        dtype: DTypeLike | None = None,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Running products along an axis, or of the flattened array."""
+
+    def cumsum(self, axis: int | None = None, dtype: DTypeLike | None = None, *, out: NDArray | None = None) -> NDArray:
+        """Running sums along an axis, or of the flattened array."""
 
     def degrees(self, *, out: NDArray | None = None) -> NDArray:
         """Radians to degrees."""
@@ -2076,8 +2364,39 @@ class ArrayOps:
     ) -> NDArray:
         """Smallest value over axes; NaN if there is one."""
 
+    def nanprod(
+        self,
+        axis: int | Sequence[int] | None = None,
+        keepdims: bool = False,
+        exclude: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Product over axes, NaN taken as 1."""
+
+    def nansum(
+        self,
+        axis: int | Sequence[int] | None = None,
+        keepdims: bool = False,
+        exclude: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Sum over axes, NaN taken as 0."""
+
     def negative(self, *, out: NDArray | None = None) -> NDArray:
         """`-x`."""
+
+    def norm(
+        self,
+        ord: int = 2,
+        axis: int | Sequence[int] | None = None,
+        out_dtype: DTypeLike | None = None,
+        keepdims: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """The Euclidean norm over axes, or with `ord=1` the sum of the absolute values."""
 
     def one_hot(
         self,
@@ -2113,6 +2432,16 @@ class ArrayOps:
         out: NDArray | None = None,
     ) -> NDArray:
         """One element of each row along an axis, by its position."""
+
+    def prod(
+        self,
+        axis: int | Sequence[int] | None = None,
+        keepdims: bool = False,
+        exclude: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Product over axes."""
 
     def radians(self, *, out: NDArray | None = None) -> NDArray:
         """Degrees to radians."""
@@ -2203,6 +2532,9 @@ class ArrayOps:
     def softsign(self, *, out: NDArray | None = None) -> NDArray:
         """`x / (1 + abs(x))`."""
 
+    def sort(self, axis: int | None = -1, is_ascend: bool = True, *, out: NDArray | None = None) -> NDArray:
+        """The elements of an axis in order. NaN comes last."""
+
     def space_to_depth(self, block_size: int, *, out: NDArray | None = None) -> NDArray:
         """Blocks of the image laid out as channels: (n, c, h * b, w * b) becomes (n, c * b * b, h, w)."""
 
@@ -2224,6 +2556,17 @@ class ArrayOps:
 
     def squeeze(self, axis: int | Sequence[int] | None = None, *, out: NDArray | None = None) -> NDArray:
         """Without the axes of size 1, or without those given."""
+
+    def std(
+        self,
+        axis: int | Sequence[int] | None = None,
+        dtype: DTypeLike | None = None,
+        ddof: float = 0.0,
+        keepdims: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Standard deviation over axes."""
 
     def sum(
         self,
@@ -2259,7 +2602,7 @@ class ArrayOps:
 
     def topk(
         self,
-        axis: int = -1,
+        axis: int | None = -1,
         k: int = 1,
         ret_typ: Literal["indices", "value", "mask", "both"] = 'indices',
         is_ascend: bool = False,
@@ -2285,6 +2628,17 @@ class ArrayOps:
 
     def trunc(self, *, out: NDArray | None = None) -> NDArray:
         """The integer part of `x`."""
+
+    def var(
+        self,
+        axis: int | Sequence[int] | None = None,
+        dtype: DTypeLike | None = None,
+        ddof: float = 0.0,
+        keepdims: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Variance over axes."""
 
     def zeros_like(self, *, out: NDArray | None = None) -> NDArray:
         """Zeros of the input's shape and type."""

@@ -53,9 +53,9 @@ class Arg:
     away: tuple[float, ...] = ()  # points that the values keep a distance from: kinks and poles
     dtype: str | None = None  # None: the type under test
     distinct: bool = False  # no two values alike
-    # "whole" numbers, "shares" of 1; matrices: "spd" symmetric positive definite, "triangle" far from singular while
-    # small, "regular" so for any size, "apart" with singular values far from each other, "mirrored" symmetric with
-    # eigenvalues far from each other
+    # "whole" numbers, "shares" of 1, "ordered", "even"ly spaced; matrices: "spd" symmetric positive definite, "triangle"
+    # far from singular while small, "regular" so for any size, "apart" with singular values far from each other,
+    # "mirrored" symmetric with eigenvalues far from each other
     form: str = ""
     number: Any = None  # a Python number instead of an array
 
@@ -69,7 +69,7 @@ class Arg:
         if kind in "iu":
             low = max(self.low, 0) if kind == "u" else self.low
             values = rng.integers(int(np.ceil(low)), max(int(np.floor(self.high)), int(np.ceil(low)) + 1), self.shape)
-            return values.astype(carrier(dtype))
+            return (np.sort(values) if self.form == "ordered" else values).astype(carrier(dtype))
         return rounded(self._reals(rng), dtype)
 
     def _reals(self, rng: np.random.Generator) -> np.ndarray:
@@ -85,6 +85,10 @@ class Arg:
             x = np.floor(x)
         if self.form == "shares":
             x = np.abs(x) / np.maximum(np.abs(x).sum(-1, keepdims=True), 1e-30)
+        if self.form == "ordered":
+            x = np.sort(x)
+        if self.form == "even":
+            x = np.broadcast_to(np.linspace(self.low, self.high, self.shape[-1]), self.shape)
         if self.form == "spd":
             n = self.shape[-1]
             x = x @ np.swapaxes(x, -1, -2) / max(n, 1) + 2 * np.eye(n)

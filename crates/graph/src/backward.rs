@@ -528,7 +528,7 @@ fn check_finite(g: &NDArray, input: usize) -> Result {
         return Ok(());
     }
     let size = invoke(&rows::ABS, &[In::Array(g)], &Attrs::new())?.remove(0);
-    let largest = invoke(&rows::MAX, &[In::Array(&size)], &Attrs::of(&rows::reduce_all()))?.remove(0);
+    let largest = invoke(&rows::MAX, &[In::Array(&size)], &Attrs::of(&rows::extreme_of_all()))?.remove(0);
     let largest = cast(largest, gluonish_base::DType::F64)?;
     crate::host::wait(&largest)?;
     if largest.read_f64().is_finite() {

@@ -2,6 +2,7 @@
 //! no Python. A kernel is registered by its row in the op table alone.
 pub mod along;
 pub mod attrs;
+pub mod bins;
 pub mod convert;
 pub mod dispatch;
 pub mod fft;
@@ -16,6 +17,7 @@ pub mod movement;
 pub mod ramp;
 pub mod random;
 pub mod reduce;
+pub mod scan;
 pub mod softmax;
 pub mod sort;
 pub mod view;

@@ -174,6 +174,11 @@ impl Attr {
         self.kind = Kind::Float { min, max };
         self
     }
+    /// The default of a kind that may be None but is not by itself.
+    pub const fn defaulting(mut self, default: AttrVal) -> Attr {
+        self.default = default;
+        self
+    }
     pub const fn np_default(mut self, default: AttrVal) -> Attr {
         self.np_default = Some(default);
         self

@@ -43,10 +43,12 @@ from gluonish.nd.creation import (  # noqa: E402
     zeros,
 )
 from gluonish.nd.files import load, load_frombuffer, load_metadata, save  # noqa: E402
+from gluonish.nd.statistics import all_finite, histogram, moments, multi_all_finite  # noqa: E402
 
 __all__ = [
     "BlockGrad",
     "NDArray",
+    "all_finite",
     "arange",
     "array",
     "concatenate",
@@ -56,11 +58,14 @@ __all__ = [
     "from_dlpack",
     "from_numpy",
     "full",
+    "histogram",
     "linalg",
     "linspace",
     "load",
     "load_frombuffer",
     "load_metadata",
+    "moments",
+    "multi_all_finite",
     "ones",
     "op",
     "random",

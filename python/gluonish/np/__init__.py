@@ -22,7 +22,18 @@ import numpy  # noqa: ICN001 - np is this package
 from gluonish import nd as _nd  # noqa: F401 - it completes the array type
 from gluonish._core import NDArray
 from gluonish._faces import functions
-from gluonish.np import composed, constants, creation, joining, linalg, products, random, shaping
+from gluonish.np import (
+    composed,
+    constants,
+    creation,
+    joining,
+    linalg,
+    order,
+    products,
+    random,
+    shaping,
+    statistics,
+)
 from gluonish.np._fallback import NumpyFallbackWarning, fallback
 
 globals().update(functions("np"))
@@ -35,7 +46,9 @@ from gluonish.np.einsum import einsum  # noqa: E402
 from gluonish.np.files import load, save, savez  # noqa: E402
 from gluonish.np.joining import *  # noqa: E402, F403
 from gluonish.np.products import *  # noqa: E402, F403
+from gluonish.np.order import *  # noqa: E402, F403
 from gluonish.np.shaping import *  # noqa: E402, F403
+from gluonish.np.statistics import *  # noqa: E402, F403
 
 ndarray = NDArray
 
@@ -47,6 +60,8 @@ __all__ += ["load", "save", "savez"]
 __all__ += joining.__all__
 __all__ += shaping.__all__
 __all__ += products.__all__
+__all__ += order.__all__
+__all__ += statistics.__all__
 __all__ += [name for name in functions("np") if name not in __all__]
 
 

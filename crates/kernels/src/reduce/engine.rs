@@ -1,5 +1,5 @@
 //! The two ways to reduce: along rows, one result at a time, or row by row into a block of columns.
-use super::fold::{Acc, Fold, fold_each, fold_rows, fold_tile};
+use super::fold::{Acc, Fold, fold_each, fold_rows, fold_tile, join_all};
 use super::memory::{Row, Sink, Source, ask_beyond};
 use super::plan::Plan;
 use crate::view::{Cx, Out, View};
@@ -102,7 +102,7 @@ impl<A: Acc, G: Fn(A) -> A + Sync> Job<A, G> {
     fn join_parts<F: Fold<A>>(&self, kept: &Walk<2>, partial: &mut [A], results: usize) {
         let (total, parts) = partial.split_at_mut(results);
         for part in parts.chunks_exact(results) {
-            fold_rows::<A, F>(total, &[part]);
+            join_all::<A, F>(total, part);
         }
         total.iter_mut().for_each(|v| *v = (self.finish)(*v));
         // SAFETY: this thread is alone and stores each result once.
@@ -179,7 +179,7 @@ impl<A: Acc, G: Fn(A) -> A + Sync> Job<A, G> {
                 }
                 fold_rows::<A, F>(some, &rows);
             }
-            fold_rows::<A, F>(total, &[some]);
+            join_all::<A, F>(total, some);
         }
         total
     }

@@ -49,6 +49,11 @@ pub(crate) fn sum_type(out: DType) -> DType {
 pub(crate) trait Fold<A>: Send + Sync + 'static {
     const START: A;
     fn join(a: A, b: A) -> A;
+    /// What an element counts as before it is joined.
+    #[inline(always)]
+    fn lift(v: A) -> A {
+        v
+    }
 }
 pub(crate) struct Sum;
 pub(crate) struct Prod;
@@ -96,11 +101,11 @@ fn tile<A: Acc, F: Fold<A>>(x: &[A]) -> A {
     let mut acc = [F::START; LANES];
     for b in blocks {
         for (a, v) in acc.iter_mut().zip(b) {
-            *a = F::join(*a, *v);
+            *a = F::join(*a, F::lift(*v));
         }
     }
     for (a, v) in acc.iter_mut().zip(tail) {
-        *a = F::join(*a, *v);
+        *a = F::join(*a, F::lift(*v));
     }
     let mut half = LANES / 2;
     while half > 0 {
@@ -136,15 +141,21 @@ per_isa! {
         for [a, b, c, d] in quads {
             let (a, b, c, d) = (&a[..n], &b[..n], &c[..n], &d[..n]);
             for i in 0..n {
-                acc[i] = F::join(acc[i], F::join(F::join(a[i], b[i]), F::join(c[i], d[i])));
+                let (left, right) = (F::join(F::lift(a[i]), F::lift(b[i])), F::join(F::lift(c[i]), F::lift(d[i])));
+                acc[i] = F::join(acc[i], F::join(left, right));
             }
         }
         for r in rest {
             for (a, v) in acc.iter_mut().zip(*r) {
-                *a = F::join(*a, *v);
+                *a = F::join(*a, F::lift(*v));
             }
         }
     }
+}
+
+/// Joins folded values with others, one by one. Rare enough to need no code of its own for each instruction set.
+pub(crate) fn join_all<A: Acc, F: Fold<A>>(to: &mut [A], from: &[A]) {
+    to.iter_mut().zip(from).for_each(|(t, f)| *t = F::join(*t, *f));
 }
 
 per_isa! {

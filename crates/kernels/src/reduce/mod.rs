@@ -6,17 +6,19 @@
 mod arg;
 mod engine;
 mod fold;
+mod lifted;
 mod memory;
 mod plan;
 mod small;
 
 pub use arg::{argmax, argmin};
-pub(crate) use fold::{Acc, Fold, Max, Sum, fold_rows, fold_tile, sum_type};
+pub(crate) use fold::{Acc, Fold, Max, Prod, Sum, fold_rows, fold_tile, order_type, sum_type};
+pub use lifted::{all, all_finite, any, norm, sum_squares};
 pub(crate) use memory::{Sink, Source, sum as add_elements};
 
 use crate::view::{Cx, Out, View};
 use engine::reduce;
-use fold::{Min, Prod, order_type};
+use fold::Min;
 use gluonish_base::{Cause, DType, Dims, Result};
 use plan::{Order, Plan, out_strides};
 use small::What;

@@ -1,4 +1,18 @@
 //! Reductions over axes, and what undoes a broadcast.
+pub(crate) mod arg;
+pub(crate) mod bins;
+pub(crate) mod nan;
+pub(crate) mod scan;
+pub(crate) mod size;
+pub(crate) mod variance;
+
+pub use arg::*;
+pub use bins::*;
+pub use nan::*;
+pub use scan::*;
+pub use size::*;
+pub use variance::*;
+
 use crate::attr::{Attr, axes};
 use crate::cost::Cost;
 use crate::def::{Body, Call, DATA, Grad, Meta, Metas, Op, rows, x, y};
@@ -8,10 +22,9 @@ use crate::rule::{Rule, V};
 use gluonish_base::{Cause, DType, Dims, Result};
 use gluonish_kernels::{Args, AttrVal, Attrs, Cx, Out, reduce as k};
 
+// `axis` is the first attribute of a reduction; `keepdims` and `exclude` are its last two.
 const AXIS: usize = 0;
 const DTYPE: usize = 1;
-const KEEPDIMS: usize = 2;
-const EXCLUDE: usize = 3;
 
 const ATTRS: &[Attr] = &[
     Attr::opt_ints("axis", "Axes to reduce; all when None."),
@@ -20,28 +33,42 @@ const ATTRS: &[Attr] = &[
     Attr::bool("exclude", false, "Reduce all axes but those given.").only_nd(),
 ];
 
+/// As `ATTRS`, where the result has the type of the elements or one that is fixed.
+const ATTRS_OF_KEPT_TYPE: &[Attr] = &[
+    Attr::opt_ints("axis", "Axes to reduce; all when None."),
+    Attr::bool("keepdims", false, "Keep the reduced axes with size 1."),
+    Attr::bool("exclude", false, "Reduce all axes but those given.").only_nd(),
+];
+
+fn keepdims(attrs: &Attrs) -> bool {
+    attrs.bool(attrs.len().saturating_sub(2))
+}
+fn exclude(attrs: &Attrs) -> bool {
+    attrs.bool(attrs.len().saturating_sub(1))
+}
+
 /// Attributes of a sum over `axes`, for rules.
 pub fn sum_attrs(axes: Dims, keepdims: bool) -> [AttrVal; 4] {
     [AttrVal::Ints(axes), AttrVal::None, AttrVal::Bool(keepdims), AttrVal::Bool(false)]
 }
 
-/// Attributes of a reduction over everything.
-pub fn reduce_all() -> [AttrVal; 4] {
-    [AttrVal::None, AttrVal::None, AttrVal::Bool(false), AttrVal::Bool(false)]
+/// Attributes of a largest or smallest value of everything.
+pub fn extreme_of_all() -> [AttrVal; 3] {
+    [AttrVal::None, AttrVal::Bool(false), AttrVal::Bool(false)]
 }
 
 fn set(attrs: &Attrs, shape: &Dims) -> Result<u32> {
-    axes(attrs.ints(AXIS), attrs.bool(EXCLUDE), shape)
+    axes(attrs.ints(AXIS), exclude(attrs), shape)
 }
 
 fn infer_with(c: &Call<'_>, outs: &mut Metas, dtype: DType) -> Result {
-    let shape = reduced(c.ins[0].shape, set(c.attrs, c.ins[0].shape)?, c.attrs.bool(KEEPDIMS));
+    let shape = reduced(c.ins[0].shape, set(c.attrs, c.ins[0].shape)?, keepdims(c.attrs));
     outs.push(Meta { shape, dtype: c.attrs.dtype(DTYPE).unwrap_or(dtype) });
     Ok(())
 }
 
 /// Integers are summed in 64 bits, as NumPy does.
-fn wide(d: DType) -> DType {
+pub(crate) fn wide(d: DType) -> DType {
     match d {
         d if d.is_float() => d,
         DType::U8 | DType::U16 | DType::U32 | DType::U64 => DType::U64,
@@ -62,6 +89,10 @@ fn infer_max(c: &Call<'_>, outs: &mut Metas) -> Result {
         return Err(Cause::Value(text).into());
     }
     infer_with(c, outs, v.dtype)
+}
+
+fn infer_truth(c: &Call<'_>, outs: &mut Metas) -> Result {
+    infer_with(c, outs, DType::Bool)
 }
 
 /// A kernel that takes a set of axes.
@@ -92,7 +123,7 @@ fn to_extremes(r: &Rule<'_>) {
             axes.map_or(AttrVal::None, AttrVal::Ints),
             AttrVal::None,
             AttrVal::Bool(false),
-            AttrVal::Bool(r.attrs().bool(EXCLUDE)),
+            AttrVal::Bool(exclude(r.attrs())),
         ];
         let ties = spread(r, r.reshape(r.call(&SUM, &[hit], &attrs), r.output(0).shape));
         r.mul(spread(r, r.dy()), r.div(hit, ties))
@@ -107,15 +138,25 @@ rows! {
     SUM = row(&["sum"], "Sum over axes.", Body::Kernel(|cx, a, out| reduce(k::sum, cx, a, out)))
         .infer(infer_sum).nd(&["sum", "sum_axis"]).onnx("ReduceSum")
         .grad(&[], |r| r.grad(0, || spread(r, r.dy())));
+    PROD = row(&["prod"], "Product over axes.", Body::Kernel(|cx, a, out| reduce(k::prod, cx, a, out)))
+        .infer(infer_sum).onnx("ReduceProd")
+        .grad(&[x(0)], |r| r.grad(0, || {
+            let others = product_of_others(r, r.x(0), set(r.attrs(), &r.input(0).shape));
+            r.cast(r.mul(spread(r, r.dy()), others), r.input(0).dtype)
+        }));
     MEAN = row(&["mean"], "Arithmetic mean over axes.", Body::Kernel(|cx, a, out| reduce(k::mean, cx, a, out)))
         .infer(infer_mean).onnx("ReduceMean")
         .grad(&[], |r| r.grad(0, || spread(r, r.mul(r.dy(), 1.0 / group(r)))));
     MAX = row(&["max"], "Largest value over axes; NaN if there is one.", Body::Kernel(|cx, a, out| reduce(k::max, cx, a, out)))
-        .infer(infer_max).nd(&["max", "max_axis"]).np(&["max", "amax"]).onnx("ReduceMax")
+        .attrs(ATTRS_OF_KEPT_TYPE).infer(infer_max).nd(&["max", "max_axis"]).np(&["max", "amax"]).onnx("ReduceMax")
         .grad(&[x(0), y(0)], to_extremes);
     MIN = row(&["min"], "Smallest value over axes; NaN if there is one.", Body::Kernel(|cx, a, out| reduce(k::min, cx, a, out)))
-        .infer(infer_max).nd(&["min", "min_axis"]).np(&["min", "amin"]).onnx("ReduceMin")
+        .attrs(ATTRS_OF_KEPT_TYPE).infer(infer_max).nd(&["min", "min_axis"]).np(&["min", "amin"]).onnx("ReduceMin")
         .grad(&[x(0), y(0)], to_extremes);
+    ANY = row(&["any"], "Whether some element over axes is not 0.", Body::Kernel(|cx, a, out| reduce(k::any, cx, a, out)))
+        .attrs(ATTRS_OF_KEPT_TYPE).infer(infer_truth).nd(&[]).no_grad(Grad::Zero);
+    ALL = row(&["all"], "Whether no element over axes is 0.", Body::Kernel(|cx, a, out| reduce(k::all, cx, a, out)))
+        .attrs(ATTRS_OF_KEPT_TYPE).infer(infer_truth).nd(&[]).no_grad(Grad::Zero);
     SUM_TO = Op::new("_sum_to", "Sums down to a shape that broadcasts to the input's.", DATA, Body::Kernel(|cx, a, out| k::sum_to(cx, &a.ins[0], &out[0])))
         .attrs(&[Attr::ints("shape", "The shape to reach.")]).internal()
         .infer(|c, outs| {
@@ -127,35 +168,4 @@ rows! {
             Ok(())
         })
         .grad(&[], |r| r.grad(0, || r.broadcast_to(r.dy(), r.input(0).shape)));
-    ARGMAX = arg(&["argmax"], "Position of the largest value along an axis, or in the flattened array.", Body::Kernel(|cx, a, out| {
-        k::argmax(cx, &a.ins[0], arg_axis(a)?, &out[0])
-    })).onnx("ArgMax");
-    ARGMIN = arg(&["argmin"], "Position of the smallest value along an axis, or in the flattened array.", Body::Kernel(|cx, a, out| {
-        k::argmin(cx, &a.ins[0], arg_axis(a)?, &out[0])
-    })).onnx("ArgMin");
-}
-
-const fn arg(names: &'static [&'static str], doc: &'static str, body: Body) -> Op {
-    row(names, doc, body).attrs(ARG_ATTRS).infer(infer_arg).no_grad(Grad::Zero)
-}
-const ARG_ATTRS: &[Attr] = &[
-    Attr::opt_int("axis", "Axis to search; the flattened array when None."),
-    Attr::bool("keepdims", false, "Keep the searched axis with size 1."),
-];
-
-fn arg_axis(a: &Args<'_>) -> Result<Option<usize>> {
-    a.attrs.opt_int(0).map(|axis| crate::attr::axis(axis, a.ins[0].shape)).transpose()
-}
-
-fn infer_arg(c: &Call<'_>, outs: &mut Metas) -> Result {
-    let shape = c.ins[0].shape;
-    let set = match c.attrs.opt_int(0) {
-        Some(axis) => 1 << crate::attr::axis(axis, shape)?,
-        None => axes(None, false, shape)?,
-    };
-    if let Some(i) = (0..shape.len()).find(|i| set >> i & 1 == 1 && shape[*i] == 0) {
-        return Err(Cause::Value(format!("nothing to search along axis {i} of shape {shape}: it is empty")).into());
-    }
-    outs.push(Meta { shape: reduced(shape, set, c.attrs.bool(1)), dtype: DType::I64 });
-    Ok(())
 }

@@ -1,0 +1,299 @@
+"""Functions of `np` that summarise arrays: averages, quantiles, histograms, differences."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy  # noqa: ICN001 - np is this package
+import numpy.typing as npt
+
+from gluonish import _core
+from gluonish._core import NDArray
+from gluonish._types import ArrayLike, Number
+from gluonish.errors import ArgumentError, ShapeError
+from gluonish.np._fallback import fallback
+from gluonish.np.creation import asarray
+from gluonish.np.joining import concatenate
+from gluonish.np.shaping import ravel
+
+__all__ = [
+    "average",
+    "bincount",
+    "diff",
+    "histogram",
+    "median",
+    "nanargmax",
+    "nanargmin",
+    "percentile",
+    "quantile",
+]
+
+Axes = int | Sequence[int] | None
+
+
+def average(
+    a: ArrayLike,
+    axis: Axes = None,
+    weights: ArrayLike | None = None,
+    returned: bool = False,
+    *,
+    keepdims: bool = False,
+) -> Any:
+    """The mean over axes, each value counting as much as its weight; with ``returned``, also the sum of the weights.
+
+    >>> from gluonish import np
+    >>> np.average(np.array([1.0, 5.0]), weights=[3, 1]).item()
+    2.0
+    """
+    array = asarray(a)
+    if weights is None:
+        mean: NDArray = _core.invoke("mean", [array], {"axis": axis, "keepdims": keepdims})
+        return (mean, _full_like(mean, array.size / max(mean.size, 1))) if returned else mean
+    scale = _spread_weights(array, asarray(weights), axis)
+    where = {"axis": axis, "keepdims": keepdims}
+    total: NDArray = _core.invoke("sum", [scale], where)
+    mean = _core.invoke("sum", [array * scale], where) / total
+    return (mean, total.astype(mean.dtype, copy=False)) if returned else mean
+
+
+def _full_like(array: NDArray, value: float) -> NDArray:
+    return _core.full(array.shape, value, str(array.dtype), array._device)
+
+
+def _spread_weights(array: NDArray, weights: NDArray, axis: Axes) -> NDArray:
+    """Weights in the shape of the array: they have it, or are one for each element along the axes."""
+    if weights.shape == array.shape:
+        return weights
+    if axis is None:
+        raise ShapeError(
+            f"average: weights of shape {weights.shape} for values of shape {array.shape}: give the axis they belong to"
+        )
+    axes = [a % max(array.ndim, 1) for a in ((axis,) if isinstance(axis, int) else axis)]
+    if weights.shape != tuple(array.shape[a] for a in axes):
+        raise ShapeError(f"average: weights of shape {weights.shape} do not fit axis {axis} of shape {array.shape}")
+    order = sorted(range(len(axes)), key=axes.__getitem__)
+    sizes = tuple(n if i in axes else 1 for i, n in enumerate(array.shape))
+    lifted: NDArray = _core.invoke("_np_reshape", [weights.transpose(order)], {"shape": sizes})
+    return lifted.broadcast_to(array.shape)
+
+
+def median(a: ArrayLike, axis: Axes = None, out: NDArray | None = None, *, keepdims: bool = False) -> NDArray:
+    """The value in the middle of the ordered ones, or the mean of the two there; NaN if there is one.
+
+    >>> from gluonish import np
+    >>> np.median(np.array([[3.0, 1.0, 2.0], [4.0, 9.0, 6.0]]), axis=1).tolist()
+    [2.0, 6.0]
+    """
+    return quantile(a, 0.5, axis, out, keepdims=keepdims)
+
+
+def percentile(
+    a: ArrayLike,
+    q: ArrayLike,
+    axis: Axes = None,
+    out: NDArray | None = None,
+    *,
+    method: str = "linear",
+    keepdims: bool = False,
+) -> NDArray:
+    """As ``quantile``, with ``q`` from 0 to 100.
+
+    >>> from gluonish import np
+    >>> np.percentile(np.arange(5), 75).item()
+    3.0
+    """
+    return quantile(a, numpy.asarray(q, "float64") / 100, axis, out, method=method, keepdims=keepdims)
+
+
+def quantile(
+    a: ArrayLike,
+    q: ArrayLike,
+    axis: Axes = None,
+    out: NDArray | None = None,
+    *,
+    method: str = "linear",
+    keepdims: bool = False,
+) -> NDArray:
+    """The value below which the share ``q`` of the values lies, between two of them by a straight line.
+
+    Several shares give a leading axis. NaN if there is one among the values. Other methods are NumPy's own.
+
+    >>> from gluonish import np
+    >>> np.quantile(np.array([0.0, 1.0, 3.0]), [0.5, 0.75]).tolist()
+    [1.0, 2.0]
+    """
+    if method != "linear":
+        found: NDArray = fallback(numpy, "quantile", "np")(a, q, axis, method=method, keepdims=keepdims)
+        return _stored(found, out)
+    shares = numpy.asarray(q, "float64")
+    if not ((shares >= 0) & (shares <= 1)).all():
+        raise ArgumentError(f"quantile: q={q!r} is not valid: expected shares from 0 to 1")
+    array = asarray(a)
+    ordered, kept = _ordered(array, axis, keepdims)
+    n = ordered.shape[-1]
+    if n == 0:
+        raise ArgumentError(f"quantile: no values along axis {axis} of shape {array.shape}: it is empty")
+    parts = [_between(ordered, float(share) * (n - 1)) for share in shares.ravel()]
+    last = ordered[..., n - 1]
+    whole = [_core.invoke("_where", [last != last, last, part], {}) for part in parts]  # noqa: PLR0124 - NaN
+    joined = _core.invoke("concat", [_core.invoke("expand_dims", [w], {"axis": 0}) for w in whole], {"dim": 0})
+    return _stored(_core.invoke("_np_reshape", [joined], {"shape": (*shares.shape, *kept)}), out)
+
+
+def _ordered(array: NDArray, axis: Axes, keepdims: bool) -> tuple[NDArray, tuple[int, ...]]:
+    """Floating values in order along a last axis that holds the given ones, and the shape of the result."""
+    real = array if str(array.dtype).startswith(("float", "bfloat")) else array.astype("float32")
+    axes = range(array.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
+    reduced = [_axis(a, array, "quantile") for a in axes]
+    others = [i for i in range(array.ndim) if i not in reduced]
+    sizes = tuple(array.shape[i] for i in others)
+    count = int(numpy.prod([array.shape[i] for i in reduced], dtype="int64"))
+    turned = real.transpose([*others, *reduced]) if array.ndim else real
+    line = _core.invoke("_np_reshape", [turned], {"shape": (*sizes, count)})
+    kept = tuple(1 if i in reduced else n for i, n in enumerate(array.shape)) if keepdims else sizes
+    return _core.invoke("sort", [line], {}), kept
+
+
+def _axis(axis: int, array: NDArray, function: str) -> int:
+    if not -array.ndim <= axis < array.ndim:
+        raise ShapeError(f"{function}: axis {axis} is out of range for shape {array.shape}")
+    return axis % array.ndim
+
+
+def _between(ordered: NDArray, at: float) -> NDArray:
+    """The value at a place that may lie between two."""
+    below = int(at)
+    low = ordered[..., below]
+    if at == below:
+        return low
+    high = ordered[..., below + 1]
+    return low + (high - low) * (at - below)
+
+
+def _stored(found: NDArray, out: NDArray | None) -> NDArray:
+    if out is None:
+        return found
+    _core.copy_into(out, found)
+    return out
+
+
+def diff(
+    a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike | None = None, append: ArrayLike | None = None
+) -> NDArray:
+    """Differences between neighbours along an axis, ``n`` times over.
+
+    >>> from gluonish import np
+    >>> np.diff(np.array([1, 4, 9, 16])).tolist(), np.diff(np.array([1, 4, 9, 16]), n=2).tolist()
+    ([3, 5, 7], [2, 2])
+    """
+    array = asarray(a)
+    if n < 0:
+        raise ArgumentError(f"diff: n={n} is not valid: expected at least 0")
+    at = _axis(axis, array, "diff")
+    if n == 0:
+        return array
+    ends = [asarray(x) if x is not None else None for x in (prepend, append)]
+    one = (*array.shape[:at], 1, *array.shape[at + 1 :])
+    wide = [x if x is None or x.ndim else x.broadcast_to(one) for x in ends]
+    whole = [x for x in (wide[0], array, wide[1]) if x is not None]
+    array = concatenate(whole, axis=at) if len(whole) > 1 else array
+    before = (slice(None),) * at
+    row = "broadcast_not_equal" if str(array.dtype) == "bool" else "broadcast_sub"
+    for _ in range(n):
+        array = _core.invoke(row, [array[(*before, slice(1, None))], array[(*before, slice(None, -1))]], {})
+    return array
+
+
+def bincount(x: ArrayLike, weights: ArrayLike | None = None, minlength: int = 0) -> NDArray:
+    """How often each number from 0 to the largest occurs, or the sum of the weights where it does.
+
+    >>> from gluonish import np
+    >>> np.bincount(np.array([0, 2, 2])).tolist()
+    [1, 0, 2]
+    """
+    numbers = asarray(x)
+    if minlength < 0:
+        raise ArgumentError(f"bincount: minlength={minlength} is not valid: expected at least 0")
+    if numbers.size == 0 and numbers.ndim == 1:
+        numbers = numbers.astype("int64", copy=False)
+    largest = int(numbers.max().item()) if numbers.size else -1
+    scale = [] if weights is None else [asarray(weights)]
+    counts: NDArray = _core.invoke("_bincount", [numbers, *scale], {"n": max(largest + 1, minlength)})
+    return counts
+
+
+def histogram(
+    a: ArrayLike,
+    bins: int | str | ArrayLike = 10,
+    range: tuple[Number, Number] | None = None,
+    density: bool = False,
+    weights: ArrayLike | None = None,
+) -> tuple[NDArray, NDArray]:
+    """How many values lie in each bin (or their weight, or their density), and the edges of the bins.
+
+    >>> from gluonish import np
+    >>> counts, edges = np.histogram(np.array([1, 2, 2, 5]), bins=2)
+    >>> counts.tolist(), edges.tolist()
+    ([3, 1], [1.0, 3.0, 5.0])
+    """
+    array = ravel(a)
+    host = numpy.histogram_bin_edges(array.asnumpy() if isinstance(bins, str) else _span(array, range), bins, range)
+    edges = asarray(numpy.asarray(host, "float64"))
+    even = isinstance(bins, int | str)
+    if weights is None:
+        counts = _core.invoke("_histogram", [array, edges], {"even": even})
+    else:
+        counts = _weighed(array, edges, ravel(weights))
+    if density:
+        counts = counts.astype("float32") / (counts.sum() * diff(edges)).astype("float32")
+    return counts, edges if str(array.dtype) == "float64" else edges.astype("float32")
+
+
+def _span(array: NDArray, given: tuple[Number, Number] | None) -> npt.NDArray[Any]:
+    """Values with the same smallest and largest: all that NumPy needs for bins of equal width."""
+    if given is not None or not array.size:
+        return numpy.zeros(0)
+    return numpy.array([array.min().item(), array.max().item()])
+
+
+def _weighed(array: NDArray, edges: NDArray, weights: NDArray) -> NDArray:
+    """The sum of the weights of the values in each bin."""
+    bins = edges.shape[0] - 1
+    place = _core.invoke("_searchsorted", [edges, array], {"side": "right"})
+    last = array == edges[bins]
+    number = _core.invoke("_where", [last, bins, place], {})
+    outside = (array < edges[0]) + (array > edges[bins]) + (array != array)  # noqa: PLR0124 - NaN
+    spare = _core.invoke("_where", [outside > 0, 0, number], {})
+    totals: NDArray = _core.invoke("_bincount", [spare.astype("int64"), weights], {"n": bins + 1})
+    return totals[1:]
+
+
+def nanargmax(a: ArrayLike, axis: int | None = None, *, keepdims: bool = False) -> NDArray:
+    """The position of the largest value that is not NaN, along an axis or in the flattened array.
+
+    >>> from gluonish import np
+    >>> np.nanargmax(np.array([1.0, float("nan"), 3.0])).item()
+    2
+    """
+    return _nan_position(asarray(a), axis, keepdims, "argmax", float("-inf"))
+
+
+def nanargmin(a: ArrayLike, axis: int | None = None, *, keepdims: bool = False) -> NDArray:
+    """The position of the smallest value that is not NaN, along an axis or in the flattened array.
+
+    >>> from gluonish import np
+    >>> np.nanargmin(np.array([float("nan"), 5.0, 3.0])).item()
+    2
+    """
+    return _nan_position(asarray(a), axis, keepdims, "argmin", float("inf"))
+
+
+def _nan_position(array: NDArray, axis: int | None, keepdims: bool, row: str, last: float) -> NDArray:
+    where = {"axis": axis, "keepdims": keepdims}
+    if str(array.dtype).startswith(("float", "bfloat")):
+        missing = _core.invoke("isnan", [array], {})
+        empty = _core.invoke("all", [missing], {"axis": axis})
+        if array.size and bool(_core.invoke("any", [empty], {})):
+            raise ArgumentError(f"nan{row}: all values along axis {axis} of a part of shape {array.shape} are NaN")
+        array = _core.invoke("_where", [missing, last, array], {})
+    found: NDArray = _core.invoke(row, [array], where)
+    return found
