@@ -271,3 +271,39 @@ def test_gradients_through_composed_functions():
         step[i] = 1e-3
         slope = (value(m + step) - value(m - step)) / 2e-3
         assert abs(float(x.grad[i].item()) - slope) < 1e-3 * (1 + abs(slope))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "float64", "uint8", "bool"])
+@pytest.mark.parametrize("isa", ["portable", "avx2"])
+@pytest.mark.parametrize(
+    ("shape", "order"),
+    [
+        ((33, 70), (1, 0)), ((1031, 517), (1, 0)), ((7, 300), (1, 0)), ((3, 65, 70), (0, 2, 1)),
+        ((64, 5, 129), (2, 1, 0)), ((40, 3, 41), (1, 2, 0)), ((4, 33, 5, 66), (3, 0, 2, 1)),
+        ((2, 9, 129, 3), (0, 2, 3, 1)),
+    ],
+)  # fmt: skip
+def test_transposed_copies(dtype, isa, shape, order):
+    x = (numpy.random.default_rng(0).integers(0, 200, shape) % (2 if dtype == "bool" else 256)).astype(dtype)
+    ours = np.array(x)
+    with_steps = np.array(numpy.repeat(x, 2, -1))[..., ::2]
+    best = mx._core.isa()
+    mx._core.limit_isa(isa if best != "portable" else best)
+    try:
+        same(ours.transpose(order).copy(), x.transpose(order))
+        same(with_steps.transpose(order).copy(), x.transpose(order))
+        same(ours.flip(axis=0).transpose(order).copy(), x[::-1].transpose(order))
+        wide = np.zeros([2 * n + 1 for n in x.transpose(order).shape], dtype)
+        wide[(slice(1, None, 2),) * len(shape)] = ours.transpose(order)
+        same(wide[(slice(1, None, 2),) * len(shape)], x.transpose(order))
+        assert int(wide.astype("int64").sum().item()) == int(x.astype("int64").sum())
+    finally:
+        mx._core.limit_isa(best)
+
+
+def test_each_value_several_times():
+    x = numpy.random.default_rng(0).standard_normal((61, 203)).astype("float32")
+    for times in (2, 3, 7, 8, 9):
+        same(np.repeat(np.array(x), times, 1), numpy.repeat(x, times, 1))
+        same(np.repeat(np.array(x.T), times, 0), numpy.repeat(x.T, times, 0))
+        same(np.repeat(np.array(x.astype("int32")), times), numpy.repeat(x.astype("int32"), times))

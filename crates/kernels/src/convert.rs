@@ -4,6 +4,7 @@
 //! integer wraps into a narrower one, anything but zero is true, and float16 and bfloat16 are rounded to nearest even.
 mod cast;
 mod copy;
+mod cross;
 mod half;
 mod transpose;
 

@@ -1,5 +1,6 @@
 //! Copies of tiles and of whole views.
 use super::cast::{Cast, cast_fn};
+use super::cross::copy_crossed;
 use super::transpose::{Crossed, transpose};
 use crate::map::layout::{Operand, Space};
 use crate::map::{CHUNK, scratch};
@@ -97,10 +98,18 @@ fn crossing(ndim: usize, extent: &[usize; MAX_DIMS], dst: &Side<'_>, src: &Side<
     (row != col && src.strides[row] != 0).then_some((row, col))
 }
 
+/// Fewer elements are not worth a loop of their own.
+const FEW: usize = 8;
+
 /// The dimension to walk innermost: the source's memory order where it has one in the tile, for a tile's own buffer is in
 /// the nearest cache and may jump; else the last one that is not trivial.
 fn inner_dim(ndim: usize, extent: &[usize; MAX_DIMS], dst: &Side<'_>, src: &Side<'_>) -> usize {
     let last = (0..ndim).rev().find(|&d| extent[d] > 1).unwrap_or(ndim - 1);
+    if extent[last] < FEW
+        && let Some(longer) = (0..last).rev().find(|&d| extent[d] >= 4 * FEW && src.strides[d].unsigned_abs() <= 1)
+    {
+        return longer; // as where each value is written several times
+    }
     if src.strides[last].unsigned_abs() <= 1 && dst.strides[last].unsigned_abs() <= 1 {
         return last;
     }
@@ -124,6 +133,9 @@ pub fn copy_view(cx: &Cx, src: &View<'_>, dst: &Out<'_>) -> Result {
     }
     let mut space = Space::new([dst.view].into_iter(), std::slice::from_ref(src))?;
     if space.size() == 0 {
+        return Ok(());
+    }
+    if copy_crossed(cx, &space) {
         return Ok(());
     }
     space.cut(TILE);
