@@ -4,6 +4,7 @@ import ctypes
 import gc
 import hashlib
 import io
+import sys
 import weakref
 
 import numpy as np
@@ -308,6 +309,25 @@ def test_shared_memory_is_used_in_step():
     y = nd.dot(x, x)
     host[:] = 0  # the product has been read already
     assert (y.asnumpy() == 500**3).all()
+
+
+def test_nothing_is_left_behind():
+    host = np.ones((300, 300), "float32")
+    references, held = sys.getrefcount(host), mx.memory.stats()["held"]
+    for _ in range(200):
+        x = nd.from_dlpack(host)
+        for give in (x.__dlpack__, lambda: x.__dlpack__(max_version=(1, 0))):  # noqa: B023 - called at once
+            give()  # a capsule that nobody takes
+            np.from_dlpack(x)
+        x.data.release()
+        y = nd.dot(x, x)  # its worker may be the last to let go of the memory
+        del x
+    y.wait_to_read()
+    del y, give
+    mx.nd.waitall()
+    gc.collect()
+    assert sys.getrefcount(host) == references
+    assert mx.memory.stats()["held"] <= held + host.nbytes
 
 
 # NumPy's memory.

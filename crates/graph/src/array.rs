@@ -246,7 +246,7 @@ impl NDArray {
         };
         let mut joined = None;
         for a in ins.iter().filter_map(In::array) {
-            if a.dtype != first.dtype || a.storage().shared() || a.device() != first.device() {
+            if a.dtype != first.dtype || a.device() != first.device() {
                 return None;
             }
             let shape = joined.as_ref().unwrap_or(&first.shape);

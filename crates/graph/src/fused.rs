@@ -274,7 +274,6 @@ fn launch(op: &'static Op, traced: &Arc<Traced>, inner: &Inner, dy: &NDArray, de
     let (shape, device, number) = (dy.shape(), dy.device(), inner.outs[0].dtype);
     let cost = (dy.size() * (traced.steps + ins.len())) as u64 / 4;
     if let Some(threads) = threads_here(cost)
-        && !ins.iter().any(|i| i.array().is_some_and(|a| a.storage().shared()))
         && let Some(_held) = Operands::take(&ins)
     {
         let outs: Result<Arrays> = traced.gives.iter().map(|(_, d)| NDArray::empty(device, *d, shape)).collect();

@@ -315,7 +315,6 @@ fn compute(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, device: Device) -> Re
     let cost = op.cost_ns(&call, &metas);
     let mut cx = context(op, device);
     if let Some(threads) = threads_here(cost)
-        && !ins.iter().any(|i| i.array().is_some_and(|a| a.storage().shared()))
         && let Some(_held) = Operands::take(ins)
     {
         cx.threads = threads;

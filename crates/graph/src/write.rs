@@ -260,11 +260,7 @@ fn run_over(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, dst: &NDArray, mode:
     let cost = op.cost_ns(&Call { ins: &views, attrs, training: false }, &[meta]);
     let mut cx = context(op, dst.device());
     let v = dst.storage();
-    let is_shared = |i: &In<'_>| i.array().is_some_and(|a| a.storage().shared());
-    if let Some(threads) = threads_here(cost)
-        && !v.shared()
-        && !ins.iter().any(is_shared)
-    {
+    if let Some(threads) = threads_here(cost) {
         cx.threads = threads;
         // What lies in the storage that is written is covered by holding it as the writer.
         let others: SmallVec<[In<'_>; 3]> =

@@ -28,6 +28,7 @@ __all__ = ["call_function", "call_ufunc"]
 # What the methods of a ufunc are called among functions.
 _REDUCE = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all",
            "logical_or": "any"}  # fmt: skip
+_PLAIN = frozenset({NDArray, bool, int, float})
 _ACCUMULATE = {"add": "cumsum", "multiply": "cumprod"}
 
 
@@ -35,17 +36,25 @@ def call_function(function: Callable[..., Any], types: Any, args: tuple[Any, ...
     """What ``numpy.<function>`` does where an array of this package is among its arguments."""
     if not all(issubclass(kind, NDArray | numpy.ndarray) for kind in types):
         return NotImplemented
-    module = np
-    for name in function.__module__.split(".")[1:]:
-        module = getattr(module, name)
-    found = getattr(module, function.__name__)
+    found = _named_like(function)
     if not getattr(found, "by_numpy", False):
+        if len(args) == 1 and not kwargs:
+            return found(*args)
         placed, named = _bound(function, args, kwargs)
         unknown = sorted(named.keys() - _names(found))
         if not unknown:
             return found(*placed, **named)
         found = _with(function, " and ".join(unknown))
     return found(*args, **kwargs)
+
+
+@functools.cache
+def _named_like(function: Callable[..., Any]) -> Any:
+    """What `np` calls by the name of one of NumPy's functions."""
+    module: Any = np
+    for name in function.__module__.split(".")[1:]:
+        module = getattr(module, name)
+    return getattr(module, function.__name__)
 
 
 @functools.cache
@@ -89,9 +98,15 @@ def _names(function: Callable[..., Any]) -> frozenset[str]:
 
 def call_ufunc(ufunc: numpy.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What a ufunc of NumPy's, or one of its methods, does where an array of this package is among its arguments."""
+    if method == "__call__" and not kwargs and all(type(value) in _PLAIN for value in inputs):
+        function = _same(ufunc)
+        if function is not None:
+            return function(*inputs)
     outs = kwargs.pop("out", ())
     if not all(map(_is_ours_to_answer, (*inputs, *outs))):
         return NotImplemented
+    if ufunc is numpy.divmod and method == "__call__" and not outs and not kwargs:
+        return tuple(call_ufunc(part, method, inputs, {}) for part in (numpy.floor_divide, numpy.remainder))
     native = _native(ufunc, method, inputs, kwargs)
     if native is not None:
         result = native(*inputs, **kwargs)
@@ -119,12 +134,18 @@ def _function(name: str) -> Callable[..., Any] | None:
     return found if callable(found) and not getattr(found, "by_numpy", False) else None
 
 
+@functools.cache
+def _same(ufunc: numpy.ufunc) -> Callable[..., Any] | None:
+    """The function of `np` that computes a ufunc of one result."""
+    known = getattr(numpy, ufunc.__name__, None) is ufunc  # not one of another library's that is called the same
+    return _function(ufunc.__name__) if known and ufunc.nout == 1 else None
+
+
 def _native(
     ufunc: numpy.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Callable[..., Any] | None:
     """What computes the ufunc here; None: the host must."""
-    known = getattr(numpy, ufunc.__name__, None) is ufunc  # not one of another library's that is called the same
-    function = _function(ufunc.__name__) if known and ufunc.nout == 1 else None
+    function = _same(ufunc)
     if function is None or not all(map(_fits, inputs)):
         return None
     where = kwargs.get("where", True)

@@ -3,7 +3,7 @@ use super::callable::outputs;
 use super::object::{edge, get, wrap};
 use super::operand::Operand;
 use crate::error::to_py;
-use gluonish_base::DType;
+use gluonish_base::{DType, Scalar};
 use gluonish_graph::{In, invoke, invoke_binary, invoke_into, invoke_number, invoke_reflected, invoke_unary};
 use gluonish_kernels::Attrs;
 use gluonish_ops::{Body, Op, rows};
@@ -121,6 +121,7 @@ unsafe fn apply_in_place(op: &'static Op, a: *mut PyObject, b: *mut PyObject) ->
         let Some(dst) = get(a) else { return Ok(not_implemented()) };
         let y = match get(b) {
             Some(y) => Operand::In(In::Array(y)),
+            None if PyFloat_Check(b) != 0 => Operand::In(In::Scalar(Scalar::Float(PyFloat_AsDouble(b)))),
             None => match Operand::beside(b, dst, false)? {
                 Some(y) => y,
                 None => return Ok(not_implemented()),
