@@ -393,15 +393,6 @@ class NdOps:
         """Position of the smallest value along an axis, or in the flattened array."""
 
     @staticmethod
-    def batch_dot(
-        lhs: ArrayLike,
-        rhs: ArrayLike,
-        transpose_a: bool = False,
-        transpose_b: bool = False,
-        *,
-        out: NDArray | None = None,
-    ) -> NDArray:
-        """The products of the matrices of two batches."""
     def argsort(
         data: ArrayLike,
         axis: int | None = -1,
@@ -411,6 +402,17 @@ class NdOps:
         out: NDArray | None = None,
     ) -> NDArray:
         """The positions of the elements of an axis in order. Equal ones keep their order, NaN comes last."""
+
+    @staticmethod
+    def batch_dot(
+        lhs: ArrayLike,
+        rhs: ArrayLike,
+        transpose_a: bool = False,
+        transpose_b: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """The products of the matrices of two batches."""
 
     @staticmethod
     def broadcast_add(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
@@ -2199,15 +2201,6 @@ class ArrayOps:
     def argmin(self, axis: int | None = None, keepdims: bool = False, *, out: NDArray | None = None) -> NDArray:
         """Position of the smallest value along an axis, or in the flattened array."""
 
-    def batch_dot(
-        self,
-        rhs: ArrayLike,
-        transpose_a: bool = False,
-        transpose_b: bool = False,
-        *,
-        out: NDArray | None = None,
-    ) -> NDArray:
-        """The products of the matrices of two batches."""
     def argsort(
         self,
         axis: int | None = -1,
@@ -2217,6 +2210,16 @@ class ArrayOps:
         out: NDArray | None = None,
     ) -> NDArray:
         """The positions of the elements of an axis in order. Equal ones keep their order, NaN comes last."""
+
+    def batch_dot(
+        self,
+        rhs: ArrayLike,
+        transpose_a: bool = False,
+        transpose_b: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """The products of the matrices of two batches."""
 
     def broadcast_axes(
         self,
