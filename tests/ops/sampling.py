@@ -53,9 +53,9 @@ class Arg:
     away: tuple[float, ...] = ()  # points that the values keep a distance from: kinks and poles
     dtype: str | None = None  # None: the type under test
     distinct: bool = False  # no two values alike
-    # "whole" numbers, "shares" of 1, "ordered", "even"ly spaced; matrices: "spd" symmetric positive definite, "triangle"
-    # far from singular while small, "regular" so for any size, "apart" with singular values far from each other,
-    # "mirrored" symmetric with eigenvalues far from each other
+    # "whole" numbers, "shares" of 1, "ordered", "even"ly spaced; matrices: "spd" symmetric positive definite,
+    # "triangle" far from singular while small, "regular" so for any size, "apart" with singular values far from each
+    # other, "mirrored" symmetric with eigenvalues far from each other
     form: str = ""
     number: Any = None  # a Python number instead of an array
 

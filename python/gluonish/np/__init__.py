@@ -45,8 +45,8 @@ from gluonish.np.creation import *  # noqa: E402, F403
 from gluonish.np.einsum import einsum  # noqa: E402
 from gluonish.np.files import load, save, savez  # noqa: E402
 from gluonish.np.joining import *  # noqa: E402, F403
-from gluonish.np.products import *  # noqa: E402, F403
 from gluonish.np.order import *  # noqa: E402, F403
+from gluonish.np.products import *  # noqa: E402, F403
 from gluonish.np.shaping import *  # noqa: E402, F403
 from gluonish.np.statistics import *  # noqa: E402, F403
 
