@@ -2,9 +2,10 @@
 
 from gluonish._faces import functions
 from gluonish._missing import explained
-from gluonish.nd.random import rand_zipfian
+from gluonish.context import current_context
+from gluonish.nd.random import rand_zipfian, uniform
 
-__all__ = ["rand_zipfian"]
+__all__ = ["current_context", "rand_zipfian", "uniform"]
 globals().update(functions("nd", "contrib"))
 
 __getattr__ = explained("gluonish.nd.contrib", [*__all__, *functions("nd", "contrib")])
