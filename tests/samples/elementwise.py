@@ -109,6 +109,7 @@ sample("where", real(4, 5, dtype="float32"), real(5), real(4, 1), ref=np.where, 
 sample("where", index(4, 5, n=2, dtype="float32"), real(5), real(4, 1), ref=np.where, grad=(1, 2), exact=True)
 
 sample("_where", mask(2, 3), real(2, 3), real(2, 1), ref=np.where, grad=(1, 2), exact=True)
+sample("_np_where", mask(3), real(3, 3), real(3, 3), ref=np.where, grad=(1, 2), exact=True)
 
 # Comparisons and logic.
 _bits = index(2, 3, n=2, dtype="int8")

@@ -25,6 +25,8 @@ pub enum Cause {
         given: usize,
         shape: Dims,
     },
+    /// Any other key that does not fit an array.
+    Key(String),
     Axis {
         axis: i64,
         shape: Dims,
@@ -181,6 +183,7 @@ impl fmt::Display for Cause {
             Cause::Interrupted => f.write_str("interrupted"),
             Cause::Shape(m)
             | Cause::DType(m)
+            | Cause::Key(m)
             | Cause::Argument(m)
             | Cause::Value(m)
             | Cause::Overflow(m)

@@ -112,7 +112,12 @@ pub fn assign(a: &NDArray, slice: &Slice, value: In<'_>) -> Result {
     let part = a.view_as(&layout.shape, &layout.strides, layout.offset);
     let recorded = tls().recording.get() && (a.is_tracked() || value.array().is_some_and(|v| v.is_tracked()));
     if !recorded {
-        return copy_into(&part, value);
+        return match value {
+            In::Array(v) if v.shape().len() > part.shape().len() => {
+                copy_into(&part, In::Array(&without_leading(v, part.shape().len())?))
+            }
+            value => copy_into(&part, value),
+        };
     }
     let attrs = Attrs::of(&slice.attrs());
     if let In::Array(v) = value
@@ -142,12 +147,22 @@ pub fn assign(a: &NDArray, slice: &Slice, value: In<'_>) -> Result {
     write(&rows::SLICE_ASSIGN, &[In::Array(a), value], &attrs, a)
 }
 
+/// A value without the leading axes of size 1 that its target does not have.
+fn without_leading(v: &NDArray, axes: usize) -> Result<NDArray> {
+    let extra = v.shape().len().saturating_sub(axes);
+    if extra == 0 || v.shape()[..extra].iter().any(|d| *d != 1) {
+        return Ok(v.clone());
+    }
+    let shape = AttrVal::Ints(Dims::of(&v.shape()[extra..]));
+    Ok(invoke(&rows::RESHAPE_AS, &[In::Array(v)], &Attrs::of(&[shape]))?.remove(0))
+}
+
 /// The value of an assignment in the shape and type of its target and in memory of its own, recorded.
-fn fit(v: &NDArray, shape: &Dims, target: &NDArray) -> Result<NDArray> {
+pub(crate) fn fit(v: &NDArray, shape: &Dims, target: &NDArray) -> Result<NDArray> {
     let run = |op, v: &NDArray, attrs: &[AttrVal]| {
         invoke(op, &[In::Array(v)], &Attrs::of(attrs)).map(|mut outs| outs.remove(0))
     };
-    let mut v = v.clone();
+    let mut v = without_leading(v, shape.len())?;
     if v.shape() != shape {
         if v.shape().broadcast(shape) != Some(*shape) {
             return Err(Error::new(Cause::Broadcast { lhs: *v.shape(), rhs: *shape }).in_op("assignment"));
@@ -189,7 +204,7 @@ fn check_write(op: &'static Op, dst: &NDArray) -> Result {
 }
 
 /// Runs a kernel over `dst`, which may be one of the inputs, element for element.
-fn write(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, dst: &NDArray) -> Result {
+pub(crate) fn write(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, dst: &NDArray) -> Result {
     check_write(op, dst)?;
     if tls().recording.get() {
         for a in ins.iter().filter_map(In::array).filter(|a| !a.same_layout(dst)) {

@@ -1,5 +1,7 @@
 //! Reading and writing at positions that other arrays name. Indices may be of any integer type, or floats with integral
 //! values; a fractional one is an error.
+pub mod coordinates;
+mod mask;
 pub(crate) mod positions;
 mod rows;
 
@@ -9,9 +11,11 @@ use crate::dispatch::Elem;
 use crate::reduce::add_elements;
 use crate::view::{Cx, Mode, Out, View};
 use crate::walk::{Shared, Walk};
-use gluonish_base::{Cause, DType, Dims, Result, Scalar, pool};
-use positions::{integers, position, positions, set};
-use rows::{Rows, into_output, into_sums};
+use gluonish_base::{DType, Dims, Result, Scalar};
+pub use mask::{assign, compress, count, expand, flat_nonzero};
+use positions::{Positions, STRIP, in_order};
+use rows::{Mover, Rows};
+use std::collections::HashMap;
 
 /// What an index outside of the axis means. Negative indices count from the end under `Wrap` and `Raise`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,44 +26,124 @@ pub enum Bounds {
     Wrap,
     /// An error.
     Raise,
+    /// An error, and so is a negative one.
+    Strict,
+}
+
+/// Which axes the indices stand for: `axes` of them from `axis` on, numbered together in row-major order.
+#[derive(Clone, Copy, Debug)]
+pub struct Span {
+    pub axis: usize,
+    pub axes: usize,
+    /// The axis that errors name.
+    pub named: usize,
+    pub bounds: Bounds,
+}
+
+impl Span {
+    fn one(axis: usize, bounds: Bounds) -> Span {
+        Span { axis, axes: 1, named: axis, bounds }
+    }
+
+    fn positions(&self, indices: &View<'_>, whole: &Dims) -> Positions {
+        let size = whole[self.axis..self.axis + self.axes].iter().product::<isize>() as usize;
+        Positions::new(indices, self.named, size, self.bounds)
+    }
+
+    /// The shape that indices of shape `list` select from `whole`.
+    fn selected(&self, whole: &Dims, list: &Dims) -> Dims {
+        let mut shape = Dims::of(&whole[..self.axis]);
+        list.iter().chain(&whole[self.axis + self.axes..]).for_each(|d| shape.push(*d));
+        shape
+    }
 }
 
 /// `out[a.., i.., b..] = x[a.., indices[i..], b..]`, the indices standing in the place of `axis`.
 pub fn take(cx: &Cx, x: &View<'_>, indices: &View<'_>, axis: usize, bounds: Bounds, out: &Out<'_>) -> Result {
-    let numbers = positions(indices, axis, x.shape[axis] as usize, bounds)?;
-    if out.view.size > 0 {
-        let rows = Rows::new(x, &out.view, axis, 1, indices.ndim());
-        rows.gather(&numbers, x.dtype, out.mode, cx.threads);
-    }
-    Ok(())
+    select(cx, x, indices, Span::one(axis, bounds), out)
 }
 
 /// Gradient of `take` for `x`: adds the rows of `dy` where they came from, in the order of the indices.
 pub fn take_grad(cx: &Cx, dy: &View<'_>, indices: &View<'_>, axis: usize, bounds: Bounds, dx: &Out<'_>) -> Result {
-    let numbers = positions(indices, axis, dx.view.shape[axis] as usize, bounds)?;
-    scatter_add(cx, dy, &numbers, axis, [1, indices.ndim()], dx)
+    scatter_add(cx, dy, indices, Span::one(axis, bounds), dx)
 }
 
-/// Adds the places of `dy` to the rows of `dx` that `numbers` lists. The half types are summed in float32.
-fn scatter_add(cx: &Cx, dy: &View<'_>, numbers: &[usize], axis: usize, dims: [usize; 2], dx: &Out<'_>) -> Result {
+/// As `take`, where the indices number several axes together.
+pub fn select(cx: &Cx, x: &View<'_>, indices: &View<'_>, at: Span, out: &Out<'_>) -> Result {
+    let positions = at.positions(indices, x.shape);
+    if out.view.size == 0 {
+        return positions.check(cx.threads);
+    }
+    let rows = Rows::new(x, &out.view, at.axis, at.axes, indices.ndim());
+    rows.gather(&positions, Mover::into_output(x.dtype, out.mode), cx.threads)
+}
+
+/// Gradient of `select`: adds the rows of `dy` where they came from. The half types are summed in float32.
+pub fn scatter_add(cx: &Cx, dy: &View<'_>, indices: &View<'_>, at: Span, dx: &Out<'_>) -> Result {
     if !matches!(dx.view.dtype, DType::F16 | DType::BF16) {
-        return scatter_into(cx, dy, numbers, axis, dims, dx);
+        return add_into(cx, dy, indices, at, dx);
     }
     let mut sums = vec![0f32; dx.view.size];
     let strides = dx.view.shape.contiguous_strides();
     let view = View::contiguous(sums.as_mut_ptr().cast(), DType::F32, dx.view.shape, &strides);
-    scatter_into(cx, dy, numbers, axis, dims, &Out { view, mode: Mode::Add })?;
+    add_into(cx, dy, indices, at, &Out { view, mode: Mode::Add })?;
     copy_view(cx, &view, dx)
 }
 
-fn scatter_into(cx: &Cx, dy: &View<'_>, numbers: &[usize], axis: usize, dims: [usize; 2], dx: &Out<'_>) -> Result {
+fn add_into(cx: &Cx, dy: &View<'_>, indices: &View<'_>, at: Span, dx: &Out<'_>) -> Result {
     if dx.mode == Mode::Write {
         fill(cx, Scalar::Int(0), dx)?;
     }
-    if dy.size > 0 {
-        let rows = Rows::new(&dx.view, dy, axis, dims[0], dims[1]);
-        rows.scatter(numbers, into_sums(dy.dtype), cx.threads);
+    let positions = at.positions(indices, dx.view.shape);
+    if dy.size == 0 {
+        return positions.check(cx.threads);
     }
+    Rows::new(&dx.view, dy, at.axis, at.axes, indices.ndim()).scatter(
+        &positions,
+        Mover::into_sums(dy.dtype),
+        cx.threads,
+    )
+}
+
+/// `out[a.., indices[i..], b..] = value[a.., i.., b..]`, the last one where an index comes twice. The value may broadcast.
+/// Nothing is written if an index is out of range.
+pub fn put(cx: &Cx, value: &View<'_>, indices: &View<'_>, at: Span, out: &View<'_>) -> Result {
+    let positions = at.positions(indices, out.shape);
+    positions.check(cx.threads)?;
+    let shape = at.selected(out.shape, indices.shape);
+    let size = shape.size();
+    if size == 0 {
+        return Ok(());
+    }
+    let strides = value.shape.broadcast_strides(value.strides, &shape);
+    let list = View { shape: &shape, strides: &strides, size, contiguous: false, ..*value };
+    let mover = Mover::into_output(value.dtype, Mode::Write);
+    Rows::new(out, &list, at.axis, at.axes, indices.ndim()).scatter(&positions, mover, cx.threads)
+}
+
+/// The error of the first index that is not a position on the axis.
+pub fn check(indices: &View<'_>, axis: usize, size: usize) -> Result {
+    Positions::new(indices, axis, size, Bounds::Raise).check(1)
+}
+
+/// Which indices are the last of those that name the same one of `size` positions: the ones that `put` leaves.
+pub fn last(indices: &View<'_>, size: usize, bounds: Bounds, out: &View<'_>) -> Result {
+    let numbers = Positions::new(indices, 0, size, bounds).all()?;
+    let keeps = if size <= 16 * numbers.len() {
+        let mut writer = vec![usize::MAX; size];
+        numbers.iter().enumerate().for_each(|(j, n)| writer[*n] = j);
+        numbers.iter().enumerate().map(|(j, n)| writer[*n] == j).collect::<Vec<bool>>()
+    } else {
+        let writer: HashMap<usize, usize> = numbers.iter().enumerate().map(|(j, n)| (*n, j)).collect();
+        numbers.iter().enumerate().map(|(j, n)| writer.get(n) == Some(&j)).collect()
+    };
+    let place = out.as_ptr::<u8>();
+    let mut j = 0;
+    Walk::new(out.shape, [out.strides]).for_each(0, out.size, |[at]| {
+        // SAFETY: a place of the output's own dimensions; a bool is a byte.
+        unsafe { *place.offset(at) = keeps[j] as u8 };
+        j += 1;
+    });
     Ok(())
 }
 
@@ -75,27 +159,25 @@ fn without_axis(v: &View<'_>, axis: usize, ndim: usize) -> Dims {
 /// One value per row: `out[a, b] = x[a, indices[a, b], b]` along `axis`. `indices` and `out` have the shape of `x` with
 /// `axis` as 1 or left out.
 pub fn pick(cx: &Cx, x: &View<'_>, indices: &View<'_>, axis: usize, bounds: Bounds, out: &Out<'_>) -> Result {
-    let numbers = positions(indices, axis, x.shape[axis] as usize, bounds)?;
-    let mover = into_output(x.dtype, out.mode);
-    each_pick(cx, x, &out.view, axis, &numbers, |whole, one| {
+    let positions = Positions::new(indices, axis, x.shape[axis] as usize, bounds);
+    let mover = Mover::into_output(x.dtype, out.mode);
+    each_pick(cx, x, &out.view, axis, &positions, |whole, one| {
         // SAFETY: both places are in their views; each of the output is visited once.
-        unsafe { mover(one, 1, whole, 1, 1) }
-    });
-    Ok(())
+        unsafe { mover.one(one, whole) }
+    })
 }
 
 /// Gradient of `pick` for `x`.
 pub fn pick_grad(cx: &Cx, dy: &View<'_>, indices: &View<'_>, axis: usize, bounds: Bounds, dx: &Out<'_>) -> Result {
-    let numbers = positions(indices, axis, dx.view.shape[axis] as usize, bounds)?;
+    let positions = Positions::new(indices, axis, dx.view.shape[axis] as usize, bounds);
     if dx.mode == Mode::Write {
         fill(cx, Scalar::Int(0), dx)?;
     }
-    let mover = into_output(dy.dtype, dx.mode);
-    each_pick(cx, &dx.view, dy, axis, &numbers, |whole, one| {
+    let mover = Mover::into_output(dy.dtype, dx.mode);
+    each_pick(cx, &dx.view, dy, axis, &positions, |whole, one| {
         // SAFETY: both places are in their views; each row of the output is visited once.
-        unsafe { mover(whole, 1, one, 1, 1) }
-    });
-    Ok(())
+        unsafe { mover.one(whole, one) }
+    })
 }
 
 /// Calls `f` with the place of each picked element and of the value that belongs to it.
@@ -104,9 +186,9 @@ fn each_pick(
     whole: &View<'_>,
     one: &View<'_>,
     axis: usize,
-    numbers: &[usize],
+    positions: &Positions,
     f: impl Fn(*mut u8, *mut u8) + Sync,
-) {
+) -> Result {
     const CHUNK: usize = 1 << 14;
     let (mut shape, mut strides) = (*whole.shape, *whole.strides);
     shape.remove(axis);
@@ -114,111 +196,56 @@ fn each_pick(
     let walk = Walk::new(&shape, [&strides, &without_axis(one, axis, whole.ndim())]).coalesced();
     let size = whole.dtype.size() as isize;
     let (whole, one) = (Shared(whole.ptr), Shared(one.ptr));
-    pool::run(numbers.len().div_ceil(CHUNK), cx.threads, |task| {
-        let from = task * CHUNK;
-        let mut numbers = numbers[from..].iter();
-        walk.for_each(from, numbers.len().min(CHUNK) + from, |[w, o]| {
-            let number = numbers.next().map_or(0, |n| *n as isize);
-            f(whole.at((w + number * along) * size), one.at(o * size));
-        });
-    });
+    in_order(positions.count.div_ceil(CHUNK), cx.threads, |task| {
+        let mut strip = [0; STRIP];
+        let to = positions.count.min((task + 1) * CHUNK);
+        for from in (task * CHUNK..to).step_by(STRIP) {
+            let strip = &mut strip[..STRIP.min(to - from)];
+            positions.read(from, strip)?;
+            let mut numbers = strip.iter();
+            walk.for_each(from, from + numbers.len(), |[w, o]| {
+                let number = numbers.next().map_or(0, |n| *n as isize);
+                f(whole.at((w + number * along) * size), one.at(o * size));
+            });
+        }
+        Ok(())
+    })
 }
 
 /// `on` where the position along the last axis of `out` (whose size is the depth) is the index, else `off`. An index
 /// outside gives a row of `off`.
 pub fn one_hot(cx: &Cx, indices: &View<'_>, on: f64, off: f64, out: &Out<'_>) -> Result {
+    const CHUNK: usize = 1 << 16;
     let mut outer = Walk::new(out.view.shape, [out.view.strides]);
     let (depth, [stride]) = outer.pop();
-    let mut numbers = Vec::with_capacity(indices.size);
-    integers(indices, |i| {
-        numbers.push(usize::try_from(i).ok().filter(|i| *i < depth));
-        Ok(())
-    })?;
-    fill(cx, Scalar::Float(off), out)?;
-    if out.view.size == 0 {
-        return Ok(());
+    let positions = Positions::new(indices, 0, depth, Bounds::Clip);
+    let outer = outer.coalesced();
+    let filled = out.view.contiguous && out.mode == Mode::Write;
+    if !filled {
+        fill(cx, Scalar::Float(off), out)?;
     }
-    let change = if out.mode == Mode::Write { on } else { on - off };
+    let rows = (CHUNK / depth.max(1)).clamp(1, STRIP);
     by_dtype!(out.view.dtype, T => {
-        let mut numbers = numbers.iter();
-        outer.coalesced().for_each(0, outer.size(), |[at]| {
-            if let Some(Some(n)) = numbers.next() {
-                // SAFETY: a place of the output's own dimensions.
-                let place = unsafe { &mut *out.view.as_ptr::<T>().offset(at + *n as isize * stride) };
-                *place = if out.mode == Mode::Write { T::from_f64(change) } else { add_elements(*place, T::from_f64(change)) };
+        let (off, on) = (T::from_f64(off), T::from_f64(if out.mode == Mode::Write { on } else { on - off }));
+        let (place, mode) = (Shared(out.view.as_ptr::<T>()), out.mode);
+        in_order(positions.count.div_ceil(rows), cx.threads, |task| {
+            let from = task * rows;
+            let mut strip = [0; STRIP];
+            let strip = &mut strip[..rows.min(positions.count - from)];
+            positions.read_inside(from, strip)?;
+            if filled {
+                // SAFETY: these rows of the contiguous output belong to this task.
+                unsafe { std::slice::from_raw_parts_mut(place.at((from * depth) as isize), strip.len() * depth) }.fill(off);
             }
-        });
-    });
-    Ok(())
-}
-
-/// How many elements of the mask (of any type) are not zero.
-pub fn count(mask: &View<'_>) -> usize {
-    set(mask).len()
-}
-
-/// The rows of `x` (along axis 0) where the one-dimensional `mask` is not zero; `out` has `count(mask)` of them.
-pub fn compress(cx: &Cx, x: &View<'_>, mask: &View<'_>, out: &Out<'_>) -> Result {
-    let numbers = rows_of(mask, x.shape, out.view.shape)?;
-    if out.view.size > 0 {
-        Rows::new(x, &out.view, 0, 1, 1).gather(&numbers, x.dtype, out.mode, cx.threads);
-    }
-    Ok(())
-}
-
-/// Gradient of `compress`: the rows of `dy` go back to where they came from, the others get nothing.
-pub fn expand(cx: &Cx, dy: &View<'_>, mask: &View<'_>, dx: &Out<'_>) -> Result {
-    let numbers = rows_of(mask, dx.view.shape, dy.shape)?;
-    scatter_add(cx, dy, &numbers, 0, [1, 1], dx)
-}
-
-/// The rows that a mask chooses from an array of shape `from`, if they fit one of shape `to`: the mask's values are only
-/// seen here, after the shape was decided.
-fn rows_of(mask: &View<'_>, from: &Dims, to: &Dims) -> Result<Vec<usize>> {
-    let numbers = set(mask);
-    if from.first() != Some(&(mask.size as isize)) || to.first() != Some(&(numbers.len() as isize)) {
-        let text = format!(
-            "a mask of {} values, {} of them true, does not lead from {from} to {to}",
-            mask.size,
-            numbers.len()
-        );
-        return Err(Cause::Shape(text).into());
-    }
-    Ok(numbers)
-}
-
-/// `out[i.., b..] = x[indices[0, i..], indices[1, i..], .., b..]`.
-pub fn gather_nd(cx: &Cx, x: &View<'_>, indices: &View<'_>, bounds: Bounds, out: &Out<'_>) -> Result {
-    let numbers = row_numbers(indices, x.shape, bounds)?;
-    if out.view.size > 0 {
-        let rows = Rows::new(x, &out.view, 0, indices.shape[0] as usize, indices.ndim() - 1);
-        rows.gather(&numbers, x.dtype, out.mode, cx.threads);
-    }
-    Ok(())
-}
-
-/// Gradient of `gather_nd`, and `scatter_nd` where the same position may come twice: the values there are added.
-pub fn scatter_add_nd(cx: &Cx, dy: &View<'_>, indices: &View<'_>, bounds: Bounds, dx: &Out<'_>) -> Result {
-    let numbers = row_numbers(indices, dx.view.shape, bounds)?;
-    scatter_add(cx, dy, &numbers, 0, [indices.shape[0] as usize, indices.ndim() - 1], dx)
-}
-
-/// The positions of each column of the indices, joined to one number over the first dimensions of `shape`.
-fn row_numbers(indices: &View<'_>, shape: &Dims, bounds: Bounds) -> Result<Vec<usize>> {
-    let axes = indices.shape.first().map_or(0, |&n| n as usize);
-    if axes > shape.len() || indices.ndim() == 0 {
-        let text = format!("indices of shape {} name more dimensions than {shape} has", indices.shape);
-        return Err(Cause::Shape(text).into());
-    }
-    let columns = indices.shape[1..].iter().product::<isize>() as usize;
-    let mut numbers = vec![0; columns];
-    let mut at = 0;
-    integers(indices, |i| {
-        let (axis, column) = (at / columns, at % columns);
-        at += 1;
-        let size = shape[axis] as usize;
-        numbers[column] = numbers[column] * size + position(i, axis, size, bounds)?;
-        Ok(())
-    })?;
-    Ok(numbers)
+            let mut numbers = strip.iter();
+            outer.for_each(from, from + numbers.len(), |[at]| {
+                if let Some(n) = numbers.next().filter(|n| **n < depth) {
+                    // SAFETY: a place of the output's own dimensions, in this task's rows.
+                    let to = unsafe { &mut *place.at(at + *n as isize * stride) };
+                    *to = if mode == Mode::Write { on } else { add_elements(*to, on) };
+                }
+            });
+            Ok(())
+        })
+    })
 }

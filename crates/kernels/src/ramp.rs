@@ -10,14 +10,20 @@ const CHUNK: usize = 1 << 16;
 
 /// `start + step * i` in row-major order: exact for integers, computed in float64 otherwise.
 pub fn ramp(cx: &Cx, start: Scalar, step: Scalar, out: &Out<'_>) -> Result {
+    repeated(cx, start, step, 1, out)
+}
+
+/// The same, each value `times` times.
+pub fn repeated(cx: &Cx, start: Scalar, step: Scalar, times: usize, out: &Out<'_>) -> Result {
+    let times = times.max(1);
     match (start, step) {
         (Scalar::Float(_), _) | (_, Scalar::Float(_)) => {
             let (start, step) = (start.as_f64(), step.as_f64());
-            by_dtype!(out.view.dtype, T => values(cx, out, |i| T::from_f64(start + step * i as f64)))
+            by_dtype!(out.view.dtype, T => values(cx, out, |i| T::from_f64(start + step * (i / times) as f64)))
         }
         _ => {
             let (start, step) = (start.as_i64(), step.as_i64());
-            by_dtype!(out.view.dtype, T => values(cx, out, |i| T::from_i64(start.wrapping_add(step.wrapping_mul(i as i64)))))
+            by_dtype!(out.view.dtype, T => values(cx, out, |i| T::from_i64(start.wrapping_add(step.wrapping_mul((i / times) as i64)))))
         }
     }
 }

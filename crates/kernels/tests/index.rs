@@ -1,9 +1,13 @@
 //! Indexing against loops over coordinates.
 mod arrays;
 use arrays::*;
-use gluonish_base::{Cause, DType};
+use gluonish_base::{Cause, DType, Dims};
 use gluonish_kernels::Mode;
 use gluonish_kernels::index::*;
+
+fn dims(d: &[isize]) -> Dims {
+    Dims::of(d)
+}
 
 const MODES: [Mode; 2] = [Mode::Write, Mode::Add];
 
@@ -222,54 +226,138 @@ fn masks() {
     for dtype in DType::ALL {
         for layout in LAYOUTS {
             let mask = Array::laid_out(layout, dtype, &[6], |i| (i % 3 != 1) as u8 as f64);
-            assert_eq!(count(&mask.view()), 4);
+            assert_eq!(count(&cx(2), &mask.view()), 4);
             let x = Array::laid_out(layout, DType::F32, &[6, 2], |i| i as f64);
             let mut out = Array::laid_out(layout, DType::F32, &[4, 2], |_| 0.0);
-            compress(&cx(1), &x.view(), &mask.view(), &out.out(Mode::Write)).unwrap();
+            compress(&cx(1), &x.view(), &mask.view(), 0, &out.out(Mode::Write)).unwrap();
             assert_eq!(out.values(), [0.0, 1.0, 4.0, 5.0, 6.0, 7.0, 10.0, 11.0]);
             let mut dx = Array::laid_out(layout, DType::F32, &[6, 2], |_| 1.0);
-            expand(&cx(1), &out.view(), &mask.view(), &dx.out(Mode::Add)).unwrap();
+            expand(&cx(1), &out.view(), &mask.view(), 0, &dx.out(Mode::Add)).unwrap();
             let want: Vec<f64> = (0..12).map(|i| if i / 2 % 3 == 1 { 1.0 } else { 1.0 + i as f64 }).collect();
             assert_eq!(dx.values(), want);
             let mut wrong = Array::new(DType::F32, &[5, 2], |_| 0.0);
-            assert!(compress(&cx(1), &x.view(), &mask.view(), &wrong.out(Mode::Write)).is_err());
+            assert!(compress(&cx(1), &x.view(), &mask.view(), 0, &wrong.out(Mode::Write)).is_err());
         }
     }
     let nan = Array::new(DType::F32, &[2], |i| [f64::NAN, -0.0][i]);
-    assert_eq!(count(&nan.view()), 1);
+    assert_eq!(count(&cx(1), &nan.view()), 1);
+}
+
+/// Large enough for many strips and several chunks; the mask stands for two axes.
+#[test]
+fn large_masks() {
+    let shape = [3, 130, 401];
+    for layout in LAYOUTS {
+        let mask = Array::laid_out(layout, DType::Bool, &shape[1..], |i| (noise(i) > 0.3) as u8 as f64);
+        let x = Array::laid_out(layout, DType::F32, &shape, |i| i as f64);
+        let set: Vec<usize> = (0..mask.len()).filter(|i| mask.get(*i) != 0.0).collect();
+        let n = set.len() as isize;
+        let mut flat = Array::laid_out(layout, DType::I64, &[n], |_| 0.0);
+        flat_nonzero(&cx(2), &mask.view(), &flat.out(Mode::Write)).unwrap();
+        assert!((0..set.len()).all(|i| flat.int(i) as usize == set[i]));
+        let mut out = Array::laid_out(layout, DType::F32, &[3, n], |_| 0.0);
+        compress(&cx(2), &x.view(), &mask.view(), 1, &out.out(Mode::Write)).unwrap();
+        for g in 0..3 {
+            assert!((0..set.len()).all(|i| out.get(g * set.len() + i) == (g * mask.len() + set[i]) as f64));
+        }
+        let mut whole = Array::laid_out(layout, DType::F32, &shape, |_| -1.0);
+        assign(&cx(2), &out.view(), &mask.view(), 1, &whole.out(Mode::Write).view).unwrap();
+        for i in 0..whole.len() {
+            let want = if mask.get(i % mask.len()) != 0.0 { i as f64 } else { -1.0 };
+            assert_eq!(whole.get(i), want, "{layout:?}");
+        }
+    }
+}
+
+fn span(axis: usize, axes: usize) -> Span {
+    Span { axis, axes, named: axis, bounds: Bounds::Raise }
 }
 
 #[test]
 fn several_dimensions_at_once() {
     let shape = [3, 4, 5];
     for layout in LAYOUTS {
-        for m in 1..=3usize {
+        for (axis, axes) in [(0, 1), (0, 2), (0, 3), (1, 2), (2, 1), (1, 0)] {
             let x = Array::laid_out(layout, DType::F32, &shape, |i| i as f64);
-            let indices = Array::laid_out(layout, DType::I64, &[m as isize, 2, 2], |i| {
-                [0.0, 2.0, -1.0, 1.0][(i * 7 + i / 4) % 4]
-            });
-            let mut out_shape = vec![2, 2];
-            out_shape.extend(&shape[m..]);
+            let size: isize = shape[axis..axis + axes].iter().product();
+            let indices = Array::laid_out(layout, DType::I64, &[2, 3], |i| ((i * 7 + i / 4) as isize % size) as f64);
+            let mut out_shape = shape.to_vec();
+            out_shape.splice(axis..axis + axes, [2, 3]);
             let mut out = Array::laid_out(layout, DType::F32, &out_shape, |_| 0.0);
-            gather_nd(&cx(1), &x.view(), &indices.view(), Bounds::Raise, &out.out(Mode::Write)).unwrap();
+            select(&cx(1), &x.view(), &indices.view(), span(axis, axes), &out.out(Mode::Write)).unwrap();
             let dy = Array::laid_out(layout, DType::F32, &out_shape, |i| i as f64);
-            let mut dx = Array::laid_out(layout, DType::F32, &shape, |_| 9.0);
-            scatter_add_nd(&cx(1), &dy.view(), &indices.view(), Bounds::Raise, &dx.out(Mode::Write)).unwrap();
-            let mut want = vec![0.0; 60];
+            let (mut sums, mut last) = (vec![0.0; 60], vec![9.0; 60]);
             for i in 0..out.len() {
                 let c = coords(&out_shape, i);
-                let mut at: Vec<usize> =
-                    (0..m).map(|k| indices.int(k * 4 + c[0] * 2 + c[1]).rem_euclid(shape[k] as i64) as usize).collect();
-                at.extend(&c[2..]);
+                let mut at = c.clone();
+                let numbered = indices.int(c[axis] * 3 + c[axis + 1]) as usize;
+                at.splice(axis..axis + 2, coords(&shape[axis..axis + axes], numbered));
                 let at = number(&shape, &at);
-                assert_eq!(out.get(i), x.get(at), "{layout:?} {m}");
-                want[at] += dy.get(i);
+                assert_eq!(out.get(i), x.get(at), "{layout:?} {axis} {axes}");
+                sums[at] += dy.get(i);
+                last[at] = dy.get(i);
             }
-            assert_eq!(dx.values(), want, "{layout:?} {m}");
+            let mut dx = Array::laid_out(layout, DType::F32, &shape, |_| 9.0);
+            scatter_add(&cx(1), &dy.view(), &indices.view(), span(axis, axes), &dx.out(Mode::Write)).unwrap();
+            assert_eq!(dx.values(), sums, "{layout:?} {axis} {axes}");
+            let mut to = Array::laid_out(layout, DType::F32, &shape, |_| 9.0);
+            put(&cx(2), &dy.view(), &indices.view(), span(axis, axes), &to.out(Mode::Write).view).unwrap();
+            assert_eq!(to.values(), last, "{layout:?} {axis} {axes}");
         }
     }
-    let x = Array::new(DType::F32, &[3], |_| 0.0);
-    let deep = Array::new(DType::I64, &[2, 1], |_| 0.0);
-    let mut out = Array::new(DType::F32, &[1], |_| 0.0);
-    assert!(gather_nd(&cx(1), &x.view(), &deep.view(), Bounds::Clip, &out.out(Mode::Write)).is_err());
+}
+
+/// What is not written by an index out of range: anything.
+#[test]
+fn nothing_is_put_before_all_is_known() {
+    let value = Array::new(DType::F32, &[3], |_| 5.0);
+    let indices = Array::new(DType::I64, &[3], |i| [0.0, 1.0, 7.0][i]);
+    let mut to = Array::new(DType::F32, &[4], |_| 1.0);
+    let e = put(&cx(1), &value.view(), &indices.view(), span(0, 1), &to.out(Mode::Write).view).unwrap_err();
+    assert_eq!(*e.cause(), Cause::Index { index: 7, axis: 0, size: 4 });
+    assert_eq!(to.values(), [1.0; 4]);
+}
+
+/// Several owners of rows keep the order of what comes twice.
+#[test]
+fn the_last_one_stays() {
+    let n = 200_000;
+    let value = Array::new(DType::I64, &[n], |i| i as f64);
+    let indices = Array::new(DType::I32, &[n], |i| ((noise(i) + 1.0) * 500.0).floor());
+    let mut want = vec![-1.0; 1001];
+    (0..value.len()).for_each(|i| want[indices.int(i) as usize] = i as f64);
+    for threads in [1, 2, 7] {
+        let mut to = Array::new(DType::I64, &[1001], |_| -1.0);
+        put(&cx(threads), &value.view(), &indices.view(), span(0, 1), &to.out(Mode::Write).view).unwrap();
+        assert_eq!(to.values(), want);
+    }
+    let mut keeps = Array::new(DType::Bool, &[n], |_| 0.0);
+    last(&indices.view(), 1001, Bounds::Raise, &keeps.out(Mode::Write).view).unwrap();
+    assert!((0..value.len()).all(|i| (keeps.get(i) != 0.0) == (want[indices.int(i) as usize] == i as f64)));
+}
+
+#[test]
+fn coordinates_and_back() {
+    let sizes = dims(&[3, 4, 5]);
+    for layout in LAYOUTS {
+        let rows = Array::laid_out(layout, DType::I32, &[3, 1], |i| i as f64 - 3.0);
+        let columns = Array::laid_out(layout, DType::F32, &[4], |i| i as f64);
+        let mut joined = Array::laid_out(layout, DType::I64, &[3, 4], |_| 0.0);
+        let parts = [rows.view(), columns.view()];
+        let two = dims(&[3, 4]);
+        coordinates::join(&cx(2), &parts, &two, &dims(&[0, 1]), Bounds::Raise, &joined.out(Mode::Write)).unwrap();
+        assert_eq!(joined.values(), (0..12).map(f64::from).collect::<Vec<_>>());
+        let strict = coordinates::join(&cx(1), &parts, &two, &dims(&[5, 6]), Bounds::Strict, &joined.out(Mode::Write));
+        assert_eq!(*strict.unwrap_err().cause(), Cause::Index { index: -3, axis: 5, size: 3 });
+        let numbers = Array::laid_out(layout, DType::F64, &[6, 10], |i| i as f64);
+        let mut split = Array::laid_out(layout, DType::I64, &[3, 6, 10], |_| 0.0);
+        coordinates::split(&cx(2), &numbers.view(), &sizes, &split.out(Mode::Write)).unwrap();
+        let mut grid = Array::laid_out(layout, DType::I64, &[3, 4, 5, 2], |_| 0.0);
+        coordinates::grid(&cx(2), &[2, 0], &grid.out(Mode::Write)).unwrap();
+        for i in 0..60 {
+            let c = coords(&[3, 4, 5], i);
+            assert!((0..3).all(|d| split.int(d * 60 + i) as usize == c[d]));
+            assert_eq!([grid.int(2 * i) as usize, grid.int(2 * i + 1) as usize], [c[2], c[0]]);
+        }
+    }
 }

@@ -3,7 +3,7 @@ use crate::cost::Cost;
 use crate::def::{Body, Call, Grad, Input, LHS_RHS, Meta, Metas, Op, input, rows, x, y};
 use crate::infer;
 use crate::rows::{EQUAL, FLOOR, GREATER_EQUAL, LESS, LESS_EQUAL, LOGICAL_AND, NOT_EQUAL};
-use gluonish_base::{Cause, DType, Result, Scalar};
+use gluonish_base::{Cause, DType, Dims, Result, Scalar};
 use gluonish_kernels::map;
 use gluonish_kernels::map::Map;
 
@@ -112,10 +112,21 @@ rows! {
             r.grad(1, || r.select(r.x(0), r.dy(), 0.0));
             r.grad(2, || r.select(r.x(0), 0.0, r.dy()));
         });
-    WHERE_NOT_ZERO = Op::new("where", "`x` where the condition is not 0, else `y`.", CONDITION, Body::Compose(|r, ins| {
+    WHERE_NOT_ZERO = Op::new("_np_where", "`x` where the condition is not 0, else `y`.", CONDITION, Body::Compose(|r, ins| {
             // In the type of the branches a fraction could become 0: the truth is taken before.
             let truth = if r.dtype(ins[0]) == DType::Bool { ins[0] } else { r.binary_op(&NOT_EQUAL, ins[0], 0.0) };
             r.select(truth, ins[1], ins[2])
         }))
-        .nd(&["where"]).np(&["where"]).onnx("Where");
+        .np(&["where"]).onnx("Where");
+    WHERE_ROWS = Op::new("where", "`x` where the condition is not 0, else `y`; a condition with one value for each row chooses rows.", CONDITION, Body::Compose(|r, ins| {
+            let (c, a) = (r.shape(ins[0]), r.shape(ins[1]));
+            let by_row = c.len() == 1 && a.len() > 1 && c[0] == a[0] && a == r.shape(ins[2]);
+            if !by_row {
+                return r.call(&WHERE_NOT_ZERO, ins, &[]);
+            }
+            let mut column = Dims::filled(a.len(), 1);
+            column[0] = c[0];
+            r.call(&WHERE_NOT_ZERO, &[r.reshape(ins[0], column), ins[1], ins[2]], &[])
+        }))
+        .nd(&["where"]);
 }

@@ -63,7 +63,7 @@ fn class(cause: &Cause) -> Option<&'static str> {
     Some(match cause {
         Cause::Broadcast { .. } | Cause::Shape(_) => "ShapeError",
         Cause::DType(_) => "DTypeError",
-        Cause::Index { .. } | Cause::Axis { .. } | Cause::TooManyIndices { .. } => "IndexOutOfRange",
+        Cause::Index { .. } | Cause::Axis { .. } | Cause::TooManyIndices { .. } | Cause::Key(_) => "IndexOutOfRange",
         Cause::Attribute { .. } | Cause::Argument(_) | Cause::Value(_) => "ArgumentError",
         Cause::Format(_) => "FormatError",
         Cause::File { code, .. } => match std::io::Error::from_raw_os_error(*code).kind() {

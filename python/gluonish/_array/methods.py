@@ -220,6 +220,32 @@ class Methods(_Array):
         made = parts(self, indices_or_sections, axis, squeeze_axis, "split_v2")
         return made[0] if len(made) == 1 else made
 
+    # Parts.
+
+    def slice_assign(
+        self, rhs: NDArray, begin: Sequence[int | None], end: Sequence[int | None], step: Sequence[int | None] = ()
+    ) -> NDArray:
+        """Writes an array to the part between ``begin`` and ``end`` along the first axes; returns the whole.
+
+        >>> from gluonish import nd
+        >>> nd.zeros((2, 3)).slice_assign(nd.ones((2, 1)), (0, 1), (2, 2)).tolist()
+        [[0.0, 1.0, 0.0], [0.0, 1.0, 0.0]]
+        """
+        self[_part("slice_assign", begin, end, step)] = rhs
+        return self
+
+    def slice_assign_scalar(
+        self, value: Number, begin: Sequence[int | None], end: Sequence[int | None], step: Sequence[int | None] = ()
+    ) -> NDArray:
+        """Writes a number to the part between ``begin`` and ``end`` along the first axes; returns the whole.
+
+        >>> from gluonish import nd
+        >>> nd.zeros((2, 3)).slice_assign_scalar(5, (0, None), (2, None), (1, 2)).tolist()
+        [[5.0, 0.0, 5.0], [5.0, 0.0, 5.0]]
+        """
+        self[_part("slice_assign_scalar", begin, end, step)] = value
+        return self
+
     # MXNet's storage types and its two array types are one here.
 
     @property
@@ -259,3 +285,13 @@ class HookHandle:
 
 def _name(array: NDArray) -> str:
     return str(array.dtype)
+
+
+def _part(
+    function: str, begin: Sequence[int | None], end: Sequence[int | None], step: Sequence[int | None]
+) -> tuple[slice, ...]:
+    """The key of a part that is given by three lists."""
+    steps = tuple(step) or (None,) * len(begin)
+    if not len(begin) == len(end) == len(steps):
+        raise ShapeError(f"{function}: begin={begin!r}, end={end!r}, step={step!r} must be equally long")
+    return tuple(map(slice, begin, end, steps))

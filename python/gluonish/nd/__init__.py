@@ -24,6 +24,7 @@ globals().update(functions("nd"))
 from gluonish.nd import contrib, linalg, op, random, utils  # noqa: E402 - they need what stands above
 from gluonish.nd.composed import (  # noqa: E402
     BlockGrad,
+    onehot_encode,
     split_v2,
     stop_gradient,
 )
@@ -66,6 +67,7 @@ __all__ = [
     "load_metadata",
     "moments",
     "multi_all_finite",
+    "onehot_encode",
     "ones",
     "op",
     "random",

@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 
+from gluonish import _core
 from gluonish._core import NDArray
 from gluonish._create import array_of
 from gluonish._parts import parts
 
-__all__ = ["BlockGrad", "split_v2", "stop_gradient"]
+__all__ = ["BlockGrad", "onehot_encode", "split_v2", "stop_gradient"]
 
 
 def split_v2(
@@ -40,3 +41,15 @@ def stop_gradient(data: NDArray) -> NDArray:
 
 
 BlockGrad = stop_gradient
+
+
+def onehot_encode(indices: NDArray, out: NDArray) -> NDArray:
+    """Writes to each row of ``out`` a 1 at the row's index and 0 elsewhere; returns it. ``one_hot`` makes a new array.
+
+    >>> from gluonish import nd
+    >>> onehot_encode(nd.array([0, 2]), nd.zeros((2, 3))).tolist()
+    [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
+    """
+    depth = array_of(out, "onehot_encode").shape[-1:] or (1,)
+    encoded: NDArray = _core.invoke("one_hot", [indices], {"depth": depth[0], "dtype": str(out.dtype)}, out)
+    return encoded

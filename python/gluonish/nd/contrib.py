@@ -1,4 +1,4 @@
-"""What MXNet keeps under ``nd.contrib``: ``boolean_mask``, ``count_sketch``, ``fft``, ``ifft``, ``rand_zipfian``."""
+"""What MXNet keeps under ``nd.contrib``: masks and indices, Fourier transforms, ``count_sketch``, ``rand_zipfian``."""
 
 from gluonish._faces import functions
 from gluonish._missing import explained

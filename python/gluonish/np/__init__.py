@@ -34,6 +34,7 @@ from gluonish.np import (
     shaping,
     statistics,
 )
+from gluonish.np import composed, constants, creation, joining, linalg, positions, products, random, shaping
 from gluonish.np._fallback import NumpyFallbackWarning, fallback
 
 globals().update(functions("np"))
@@ -46,6 +47,7 @@ from gluonish.np.einsum import einsum  # noqa: E402
 from gluonish.np.files import load, save, savez  # noqa: E402
 from gluonish.np.joining import *  # noqa: E402, F403
 from gluonish.np.order import *  # noqa: E402, F403
+from gluonish.np.positions import *  # noqa: E402, F403
 from gluonish.np.products import *  # noqa: E402, F403
 from gluonish.np.shaping import *  # noqa: E402, F403
 from gluonish.np.statistics import *  # noqa: E402, F403
@@ -58,6 +60,7 @@ __all__ += constants.__all__
 __all__ += creation.__all__
 __all__ += ["load", "save", "savez"]
 __all__ += joining.__all__
+__all__ += positions.__all__
 __all__ += shaping.__all__
 __all__ += products.__all__
 __all__ += order.__all__

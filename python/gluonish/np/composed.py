@@ -87,9 +87,9 @@ def where(condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None 
     if (x is None) != (y is None):
         raise ArgumentError("where: x and y belong together: give both or neither")
     if x is None:
-        from gluonish.np._fallback import fallback
+        from gluonish.np.positions import nonzero
 
-        return fallback(numpy, "nonzero", "np")(condition)
+        return nonzero(condition)
     return _np["where"](condition, x, y)
 
 

@@ -1,92 +1,183 @@
-//! Reading indices: from any type to checked positions.
+//! Reading indices: from any type to checked positions, a strip at a time.
 use super::Bounds;
 use crate::by_dtype;
 use crate::dispatch::Elem;
 use crate::view::View;
-use crate::walk::Walk;
-use gluonish_base::{Cause, Error, Result};
+use crate::walk::{Shared, Walk};
+use gluonish_base::{Cause, DType, Dims, Error, Result, pool};
+use std::sync::{Mutex, PoisonError};
 
-/// Every index of the view in row-major order, as an integer. A float that is not one is an error.
-pub(super) fn integers(indices: &View<'_>, mut f: impl FnMut(i64) -> Result) -> Result {
-    by_dtype!(indices.dtype, T => elements::<T>(indices, |v| f(integer(v)?)))
+/// Positions that are read at once: they stay in the nearest cache.
+pub(crate) const STRIP: usize = 1024;
+/// Indices that one task checks.
+const CHUNK: usize = 1 << 16;
+
+/// Indices that name positions among `size` elements. They are read strip by strip: a list of them all would be more memory
+/// traffic than what they point to.
+pub(crate) struct Positions {
+    ptr: Shared<u8>,
+    walk: Walk<1>,
+    dtype: DType,
+    pub(crate) count: usize,
+    axis: usize,
+    size: usize,
+    bounds: Bounds,
 }
 
-/// The positions that the indices name on an axis of `size` elements.
-pub(crate) fn positions(indices: &View<'_>, axis: usize, size: usize, bounds: Bounds) -> Result<Vec<usize>> {
-    let mut all = Vec::with_capacity(indices.size);
-    integers(indices, |i| {
-        all.push(position(i, axis, size, bounds)?);
-        Ok(())
-    })?;
-    Ok(all)
-}
-
-/// The position that one index names.
-#[inline]
-pub(super) fn position(index: i64, axis: usize, size: usize, bounds: Bounds) -> Result<usize> {
-    let n = size as i64;
-    let at = match bounds {
-        _ if n == 0 => -1,
-        Bounds::Clip => index.clamp(0, n - 1),
-        Bounds::Wrap => index.rem_euclid(n),
-        Bounds::Raise if index < 0 => index.saturating_add(n),
-        Bounds::Raise => index,
-    };
-    if (0..n).contains(&at) { Ok(at as usize) } else { Err(outside(index, axis, size)) }
-}
-
-#[cold]
-fn outside(index: i64, axis: usize, size: usize) -> Error {
-    Cause::Index { index, axis, size }.into()
-}
-
-/// The positions where a mask (of any type) is not zero.
-pub(super) fn set(mask: &View<'_>) -> Vec<usize> {
-    let (mut all, mut at) = (Vec::new(), 0);
-    by_dtype!(mask.dtype, T => each::<T>(mask, |v| {
-        if v.to_f64() != 0.0 {
-            all.push(at);
-        }
-        at += 1;
-    }));
-    all
-}
-
-fn each<T: Elem>(x: &View<'_>, mut f: impl FnMut(T)) {
-    let walked = elements::<T>(x, |v| {
-        f(v);
-        Ok(())
-    });
-    debug_assert!(walked.is_ok());
-}
-
-fn elements<T: Elem>(x: &View<'_>, mut f: impl FnMut(T) -> Result) -> Result {
-    if x.size == 0 {
-        return Ok(());
+impl Positions {
+    /// `axis` is what errors name.
+    pub(crate) fn new(indices: &View<'_>, axis: usize, size: usize, bounds: Bounds) -> Positions {
+        Positions::over(indices, indices.shape, axis, size, bounds)
     }
-    let mut outer = Walk::new(x.shape, [x.strides]).coalesced();
-    let (n, [stride]) = outer.pop();
-    let mut result = Ok(());
-    outer.for_each(0, outer.size(), |[at]| {
-        if result.is_ok() {
-            // SAFETY: the walk and the stride come from the view's own dimensions.
-            result = (0..n as isize).try_for_each(|i| f(unsafe { *x.as_ptr::<T>().offset(at + i * stride) }));
+
+    /// The same, repeated over a shape that the indices broadcast to.
+    pub(crate) fn over(indices: &View<'_>, shape: &Dims, axis: usize, size: usize, bounds: Bounds) -> Positions {
+        let strides = indices.shape.broadcast_strides(indices.strides, shape);
+        Positions {
+            ptr: Shared(indices.ptr),
+            walk: Walk::new(shape, [&strides]).coalesced(),
+            dtype: indices.dtype,
+            count: shape.size(),
+            axis,
+            size,
+            bounds,
         }
-    });
-    result
+    }
+
+    /// Positions `from..from + out.len()` in row-major order.
+    pub(crate) fn read(&self, from: usize, out: &mut [usize]) -> Result {
+        let n = self.size as i64;
+        let good = match self.bounds {
+            _ if n == 0 => out.is_empty(),
+            Bounds::Clip => self.fix(from, out, n, |i| i.max(0).min(n - 1)),
+            Bounds::Wrap => self.fix(from, out, n, |i| if (0..n).contains(&i) { i } else { i.rem_euclid(n) }),
+            Bounds::Raise => self.fix(from, out, n, |i| i.wrapping_add(n & (i >> 63))),
+            Bounds::Strict => self.fix(from, out, n, |i| i),
+        };
+        if good { Ok(()) } else { Err(self.blame(from, out.len())) }
+    }
+
+    /// As `read`, but what is out of range is `size`, whatever the bounds say.
+    pub(super) fn read_inside(&self, from: usize, out: &mut [usize]) -> Result {
+        let n = self.size as i64;
+        let good = self.fix(from, out, n + 1, |i| if (0..n).contains(&i) { i } else { n });
+        if good { Ok(()) } else { Err(self.blame(from, out.len())) }
+    }
+
+    /// Every position, for those who go through them several times.
+    pub(super) fn all(&self) -> Result<Vec<usize>> {
+        let mut all = vec![0; self.count];
+        self.read(0, &mut all)?;
+        Ok(all)
+    }
+
+    /// The error of the first index that has no position, if there is one.
+    pub(crate) fn check(&self, threads: usize) -> Result {
+        in_order(self.count.div_ceil(CHUNK), threads, |task| {
+            let mut strip = [0; STRIP];
+            let to = self.count.min((task + 1) * CHUNK);
+            (task * CHUNK..to).step_by(STRIP).try_for_each(|at| self.read(at, &mut strip[..STRIP.min(to - at)]))
+        })
+    }
+
+    /// Fills the strip with `fix(index)`. False: an index is no whole number, or what it was fixed to is not below `limit`.
+    #[inline]
+    fn fix(&self, from: usize, out: &mut [usize], limit: i64, fix: impl Fn(i64) -> i64) -> bool {
+        by_dtype!(self.dtype, T => {
+            let mut good = true;
+            self.each::<T>(from, out, |v, to| {
+                let (i, whole) = integer(v);
+                let at = fix(i);
+                good &= whole & ((at as u64) < limit as u64);
+                *to = at as usize;
+            });
+            good
+        })
+    }
+
+    #[inline(always)]
+    fn each<T: Elem>(&self, from: usize, out: &mut [usize], mut f: impl FnMut(T, &mut usize)) {
+        let src = self.ptr.at(0).cast::<T>();
+        match self.walk.shape.len() {
+            0 => {
+                // SAFETY: this and those below are places of the indices' own dimensions.
+                out.iter_mut().for_each(|to| f(unsafe { *src }, to));
+            }
+            1 if self.walk.strides[0][0] == 1 => {
+                // SAFETY: as above.
+                let line = unsafe { std::slice::from_raw_parts(src.add(from), out.len()) };
+                line.iter().zip(out).for_each(|(v, to)| f(*v, to));
+            }
+            1 => {
+                let stride = self.walk.strides[0][0];
+                // SAFETY: as above.
+                let value = |i: usize| unsafe { *src.offset((from + i) as isize * stride) };
+                out.iter_mut().enumerate().for_each(|(i, to)| f(value(i), to));
+            }
+            _ => {
+                let mut places = out.iter_mut();
+                self.walk.for_each(from, from + places.len(), |[at]| {
+                    if let Some(to) = places.next() {
+                        // SAFETY: as above.
+                        f(unsafe { *src.offset(at) }, to);
+                    }
+                });
+            }
+        }
+    }
+
+    /// The error of the first bad index of a strip.
+    #[cold]
+    fn blame(&self, from: usize, count: usize) -> Error {
+        by_dtype!(self.dtype, T => {
+            let mut first = None;
+            let mut sink = vec![0; count];
+            self.each::<T>(from, &mut sink, |v, _| {
+                if first.is_none() {
+                    first = self.fault(v);
+                }
+            });
+            first.unwrap_or_else(|| Cause::Failed("an index changed while it was read".into()).into())
+        })
+    }
+
+    fn fault<T: Elem>(&self, v: T) -> Option<Error> {
+        let (i, whole) = integer(v);
+        if !whole {
+            return Some(Cause::Value(format!("an index must be a whole number, not {}", v.to_f64())).into());
+        }
+        let n = self.size as i64;
+        let inside = match self.bounds {
+            _ if n == 0 => false,
+            Bounds::Clip | Bounds::Wrap => true,
+            Bounds::Raise => (-n..n).contains(&i),
+            Bounds::Strict => (0..n).contains(&i),
+        };
+        (!inside).then(|| Cause::Index { index: i, axis: self.axis, size: self.size }.into())
+    }
 }
 
-#[inline]
-fn integer<T: Elem>(v: T) -> Result<i64> {
+/// An index as an integer, and whether it is one. Beyond 64 bits it saturates: that is out of any range.
+#[inline(always)]
+fn integer<T: Elem>(v: T) -> (i64, bool) {
     if T::DTYPE.is_float() {
         let f = v.to_f64();
-        // Beyond 2^63 the conversion saturates, and so it does for uint64: both are out of any range.
-        return if f.fract() == 0.0 { Ok(f as i64) } else { Err(fractional(f)) };
+        return (f as i64, f.trunc() == f && f.is_finite());
     }
-    Ok(if T::DTYPE.is_signed() || v.to_i64() >= 0 { v.to_i64() } else { i64::MAX })
+    let i = v.to_i64();
+    (if T::DTYPE == DType::U64 && i < 0 { i64::MAX } else { i }, true)
 }
 
-#[cold]
-fn fractional(v: f64) -> Error {
-    Cause::Value(format!("an index must be a whole number, not {v}")).into()
+/// Runs the tasks and returns the error of the first, in their order, that failed.
+pub(crate) fn in_order(tasks: usize, threads: usize, f: impl Fn(usize) -> Result + Sync) -> Result {
+    let failed: Mutex<Option<(usize, Error)>> = Mutex::new(None);
+    pool::run(tasks, threads, |task| {
+        if let Err(e) = f(task) {
+            let mut first = failed.lock().unwrap_or_else(PoisonError::into_inner);
+            if first.as_ref().is_none_or(|(t, _)| task < *t) {
+                *first = Some((task, e));
+            }
+        }
+    });
+    failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), |(_, e)| Err(e))
 }

@@ -1,88 +1,120 @@
 //! Moving whole rows between an array and a list of places in it.
+use super::positions::{Positions, STRIP, in_order};
 use crate::by_dtype;
 use crate::dispatch::Elem;
 use crate::reduce::add_elements;
 use crate::view::{Mode, View};
 use crate::walk::{Shared, Walk};
-use gluonish_base::{DType, Dims, pool};
+use gluonish_base::{DType, Dims, Result};
 use half::{bf16, f16};
 
-/// Moves `n` elements from `src` to `dst`, both with their strides.
-///
-/// # Safety
-/// All of them must lie in live memory of the types the function was chosen for; `dst` belongs to the caller alone.
-pub(super) type Move = unsafe fn(dst: *mut u8, to: isize, src: *const u8, from: isize, n: usize);
-
-/// # Safety
-/// As for [`Move`].
-unsafe fn copy<T: Copy>(dst: *mut u8, to: isize, src: *const u8, from: isize, n: usize) {
-    let (dst, src) = (dst.cast::<T>(), src.cast::<T>());
-    // SAFETY: the caller's promise.
-    unsafe {
-        if to == 1 && from == 1 {
-            return std::ptr::copy_nonoverlapping(src, dst, n);
-        }
-        for i in 0..n as isize {
-            *dst.offset(i * to) = *src.offset(i * from);
-        }
-    }
+/// How elements get from one place to another, in rows or one by one.
+#[derive(Clone, Copy)]
+pub(super) struct Mover {
+    /// `n` elements from `src` to `dst`, both with their strides.
+    row: unsafe fn(dst: *mut u8, to: isize, src: *const u8, from: isize, n: usize),
+    /// Element `numbers[j]` of `src` to place `j` of `dst`.
+    gather: unsafe fn(dst: *mut u8, to: isize, src: *const u8, from: isize, numbers: &[usize]),
+    /// Place `j` of `src`, for every `j` listed, to element `numbers[j]` of `dst`.
+    scatter: unsafe fn(dst: *mut u8, to: isize, src: *const u8, from: isize, numbers: &[usize], mine: &[u16]),
 }
 
-/// # Safety
-/// As for [`Move`].
-unsafe fn add<T: Elem, A: Elem>(dst: *mut u8, to: isize, src: *const u8, from: isize, n: usize) {
-    let (dst, src) = (dst.cast::<A>(), src.cast::<T>());
-    let same = |v: T| {
-        if A::DTYPE == DType::F32 {
+/// What is done with an element that goes from a `T` to an `A`.
+trait Step<T, A>: 'static {
+    fn put(to: &mut A, v: T);
+}
+struct Set;
+impl<T: Copy> Step<T, T> for Set {
+    #[inline(always)]
+    fn put(to: &mut T, v: T) {
+        *to = v;
+    }
+}
+struct Add;
+impl<T: Elem, A: Elem> Step<T, A> for Add {
+    #[inline(always)]
+    fn put(to: &mut A, v: T) {
+        let v = if A::DTYPE == DType::F32 {
             A::from_f32(v.to_f32())
         } else if A::DTYPE == DType::F64 {
             A::from_f64(v.to_f64())
         } else {
             A::from_i64(v.to_i64())
-        }
-    };
+        };
+        *to = add_elements(*to, v);
+    }
+}
+
+/// # Safety
+/// This and the next two: all elements lie in live memory of these types; those that are written belong to the caller alone.
+unsafe fn row<T: Copy, A, S: Step<T, A>>(dst: *mut u8, to: isize, src: *const u8, from: isize, n: usize) {
+    let (dst, src) = (dst.cast::<A>(), src.cast::<T>());
     // SAFETY: the caller's promise.
     unsafe {
         if to == 1 && from == 1 {
             let (dst, src) = (std::slice::from_raw_parts_mut(dst, n), std::slice::from_raw_parts(src, n));
-            return dst.iter_mut().zip(src).for_each(|(d, s)| *d = add_elements(*d, same(*s)));
+            return dst.iter_mut().zip(src).for_each(|(d, s)| S::put(d, *s));
         }
         for i in 0..n as isize {
-            let d = dst.offset(i * to);
-            *d = add_elements(*d, same(*src.offset(i * from)));
+            S::put(&mut *dst.offset(i * to), *src.offset(i * from));
         }
     }
 }
 
-/// Moves single elements: number `numbers[j]` of `src` to place `j` of `dst`, both with their strides.
-///
-/// # Safety
-/// As for [`Move`].
-unsafe fn pluck<T: Elem>(dst: *mut u8, to: isize, src: *const u8, from: isize, numbers: &[usize], mode: Mode) {
-    let (dst, src) = (dst.cast::<T>(), src.cast::<T>());
+unsafe fn gather<T: Copy, A, S: Step<T, A>>(dst: *mut u8, to: isize, src: *const u8, from: isize, numbers: &[usize]) {
+    let (dst, src) = (dst.cast::<A>(), src.cast::<T>());
     for (j, n) in numbers.iter().enumerate() {
         // SAFETY: the caller's promise.
-        unsafe {
-            let (d, v) = (dst.offset(j as isize * to), *src.offset(*n as isize * from));
-            *d = if mode == Mode::Write { v } else { add_elements(*d, v) };
+        unsafe { S::put(&mut *dst.offset(j as isize * to), *src.offset(*n as isize * from)) };
+    }
+}
+
+unsafe fn scatter<T: Copy, A, S: Step<T, A>>(
+    dst: *mut u8,
+    to: isize,
+    src: *const u8,
+    from: isize,
+    numbers: &[usize],
+    mine: &[u16],
+) {
+    let (dst, src) = (dst.cast::<A>(), src.cast::<T>());
+    for j in mine {
+        let n = numbers[*j as usize] as isize;
+        // SAFETY: the caller's promise.
+        unsafe { S::put(&mut *dst.offset(n * to), *src.offset(*j as isize * from)) };
+    }
+}
+
+impl Mover {
+    const fn of<T: Copy, A, S: Step<T, A>>() -> Mover {
+        Mover { row: row::<T, A, S>, gather: gather::<T, A, S>, scatter: scatter::<T, A, S> }
+    }
+
+    /// Into an output of the same type.
+    pub(super) fn into_output(d: DType, mode: Mode) -> Mover {
+        match mode {
+            Mode::Write => by_dtype!(bits d, T => Mover::of::<T, T, Set>()),
+            Mode::Add => by_dtype!(d, T => Mover::of::<T, T, Add>()),
         }
     }
-}
 
-/// How elements of type `d` go into an output of the same type.
-pub(super) fn into_output(d: DType, mode: Mode) -> Move {
-    match mode {
-        Mode::Write => by_dtype!(bits d, T => copy::<T>),
-        Mode::Add => by_dtype!(d, T => add::<T, T>),
+    /// Added where sums are kept: the half types in float32.
+    pub(super) fn into_sums(d: DType) -> Mover {
+        match d {
+            DType::F16 => Mover::of::<f16, f32, Add>(),
+            DType::BF16 => Mover::of::<bf16, f32, Add>(),
+            _ => by_dtype!(d, T => Mover::of::<T, T, Add>()),
+        }
     }
-}
 
-/// How elements of type `d` are added where sums are kept: the half types in float32.
-pub(super) fn into_sums(d: DType) -> Move {
-    match d {
-        DType::F16 => add::<f16, f32>,
-        DType::BF16 => add::<bf16, f32>,
-        _ => by_dtype!(d, T => add::<T, T>),
+    /// One element.
+    ///
+    /// # Safety
+    /// Both lie in live memory of the types that this was chosen for; the target belongs to the caller alone.
+    #[inline]
+    pub(super) unsafe fn one(&self, dst: *mut u8, src: *const u8) {
+        // SAFETY: the caller's promise.
+        unsafe { (self.row)(dst, 1, src, 1, 1) }
     }
 }
 
@@ -98,14 +130,37 @@ pub(super) struct Rows {
     after: Walk<2>,
     row: usize,
     row_strides: [isize; 2],
-    count: usize,
+    pub(super) count: usize,
     whole: Shared<u8>,
     list: Shared<u8>,
     sizes: [isize; 2],
+    /// The strides of the numbered and the listed dimensions, where a row is one element and each is walked as one.
+    single: Option<[isize; 2]>,
 }
 
 /// Bytes that one task moves.
 const CHUNK: usize = 1 << 18;
+
+/// The numbers of rows: read where they are needed once, listed where they are needed for many groups.
+enum Numbers<'a> {
+    Strips(&'a Positions),
+    List(Vec<usize>),
+}
+
+impl Numbers<'_> {
+    fn of(positions: &Positions, groups: usize) -> Result<Numbers<'_>> {
+        Ok(if groups > 1 { Numbers::List(positions.all()?) } else { Numbers::Strips(positions) })
+    }
+    fn strip<'b>(&'b self, from: usize, n: usize, space: &'b mut [usize; STRIP]) -> Result<&'b [usize]> {
+        match self {
+            Numbers::List(all) => Ok(&all[from..from + n]),
+            Numbers::Strips(p) => {
+                p.read(from, &mut space[..n])?;
+                Ok(&space[..n])
+            }
+        }
+    }
+}
 
 impl Rows {
     /// `numbered` dimensions from `axis` on of `whole`, for `listed` dimensions from `axis` on of `list`.
@@ -121,11 +176,18 @@ impl Rows {
         };
         let mut after = pair(axis + numbered, axis + listed, whole.ndim());
         let (row, row_strides) = after.pop();
-        let listed = single(list, listed);
+        let (numbered, listed) = (single(whole, numbered), single(list, listed));
+        let one = |w: &Walk<1>| match w.shape.len() {
+            0 => Some(0),
+            1 => Some(w.strides[0][0]),
+            _ => None,
+        };
+        let element = row == 1 && after.shape.is_empty();
         Rows {
             before: pair(0, 0, axis),
-            numbered: single(whole, numbered),
+            single: one(&numbered).zip(one(&listed)).filter(|_| element).map(|(n, l)| [n, l]),
             count: listed.size(),
+            numbered,
             listed,
             after,
             row,
@@ -136,23 +198,28 @@ impl Rows {
         }
     }
 
-    /// The strides of the numbered and the listed dimensions, if each is walked as one.
-    fn strides_of_elements(&self) -> Option<[isize; 2]> {
-        let one = |w: &Walk<1>| match w.shape.len() {
-            0 => Some(0),
-            1 => Some(w.strides[0][0]),
-            _ => None,
-        };
-        Some([one(&self.numbered)?, one(&self.listed)?])
+    pub(super) fn groups(&self) -> usize {
+        self.before.size()
     }
 
-    /// Where row number `row` begins in the array.
+    /// Where a group begins in the array and in the list.
+    pub(super) fn group(&self, number: usize) -> [isize; 2] {
+        self.before.offset(number)
+    }
+
+    /// Rows that one task moves.
+    fn share(&self) -> usize {
+        let bytes = self.row * self.after.size() * self.sizes[1] as usize;
+        (CHUNK / bytes.max(1)).max(1)
+    }
+
+    /// Where row number `row` begins in the array, or place `row` in the list.
     #[inline]
-    fn place(&self, row: usize) -> isize {
-        match self.numbered.shape.len() {
+    fn place(walk: &Walk<1>, row: usize) -> isize {
+        match walk.shape.len() {
             0 => 0,
-            1 => row as isize * self.numbered.strides[0][0],
-            _ => self.numbered.offset(row)[0],
+            1 => row as isize * walk.strides[0][0],
+            _ => walk.offset(row)[0],
         }
     }
 
@@ -168,60 +235,95 @@ impl Rows {
         self.after.for_each(0, self.after.size(), run);
     }
 
-    /// Row `numbers[j]` of the array to place `j` of the list. The numbers are below the number of rows.
-    pub(super) fn gather(&self, numbers: &[usize], dtype: DType, mode: Mode, threads: usize) {
-        let mover = into_output(dtype, mode);
-        let single = (self.row == 1 && self.after.shape.is_empty()).then(|| self.strides_of_elements()).flatten();
-        let bytes = self.row * self.after.size() * self.sizes[0] as usize;
-        let each = (CHUNK / bytes.max(1)).max(1);
-        let groups = self.before.size();
-        let tasks = self.count.div_ceil(each);
-        pool::run(groups * tasks, threads, |task| {
-            let [whole, list] = self.before.offset(task / tasks);
-            let from = task % tasks * each;
-            if let Some([step, place]) = single {
-                let numbers = &numbers[from..self.count.min(from + each)];
-                let (w, l) = (
-                    self.whole.at(whole * self.sizes[0]),
-                    self.list.at((list + from as isize * place) * self.sizes[1]),
-                );
-                // SAFETY: both come from the views' own dimensions and checked numbers; each place of the list is written
-                // by one task.
-                return by_dtype!(dtype, T => unsafe { pluck::<T>(l, place, w, step, numbers, mode) });
-            }
-            let mut j = from;
-            self.listed.for_each(from, self.count.min(from + each), |[at]| {
-                self.runs(whole + self.place(numbers[j]), list + at, |w, l| {
-                    // SAFETY: both runs come from the views' own dimensions and checked numbers; each place of the list
-                    // is written by one task.
-                    unsafe { mover(l, self.row_strides[1], w, self.row_strides[0], self.row) };
-                });
-                j += 1;
+    /// Row `numbers[j]` of a group to place `from + j` of its list.
+    ///
+    /// # Safety
+    /// The numbers are those of rows, the places are in the list, and no other thread writes them.
+    pub(super) unsafe fn fetch(&self, [whole, list]: [isize; 2], from: usize, numbers: &[usize], mover: Mover) {
+        if let Some([step, place]) = self.single {
+            let list = list + from as isize * place;
+            let (w, l) = (self.whole.at(whole * self.sizes[0]), self.list.at(list * self.sizes[1]));
+            // SAFETY: both are places of the views' own dimensions.
+            return unsafe { (mover.gather)(l, place, w, step, numbers) };
+        }
+        let mut j = 0;
+        self.listed.for_each(from, from + numbers.len(), |[at]| {
+            self.runs(whole + Rows::place(&self.numbered, numbers[j]), list + at, |w, l| {
+                // SAFETY: as above.
+                unsafe { (mover.row)(l, self.row_strides[1], w, self.row_strides[0], self.row) };
             });
+            j += 1;
         });
     }
 
-    /// Place `j` of the list to row `numbers[j]` of the array, in the order of the list. A thread owns a range of rows,
-    /// so that what comes twice is added in the same order on any number of them.
-    pub(super) fn scatter(&self, numbers: &[usize], mover: Move, threads: usize) {
-        let rows = self.numbered.size();
-        let bytes = self.row * self.after.size() * self.count * self.sizes[1] as usize;
-        let owners = if bytes < CHUNK { 1 } else { threads.clamp(1, rows.max(1)) };
-        pool::run(self.before.size() * owners, threads, |task| {
-            let [whole, list] = self.before.offset(task / owners);
-            let owner = task % owners;
-            let mine = rows * owner / owners..rows * (owner + 1) / owners;
-            let mut j = 0;
-            self.listed.for_each(0, self.count, |[at]| {
-                if mine.contains(&numbers[j]) {
-                    self.runs(whole + self.place(numbers[j]), list + at, |w, l| {
-                        // SAFETY: both runs come from the views' own dimensions and checked numbers; each row of the
-                        // array is written by its owner alone.
-                        unsafe { mover(w, self.row_strides[0], l, self.row_strides[1], self.row) };
-                    });
-                }
-                j += 1;
+    /// Place `from + j` of a group's list, for every `j` in `mine`, to row `numbers[j]` of the group.
+    ///
+    /// # Safety
+    /// The numbers are those of rows, which no other thread touches; the places are in the list.
+    pub(super) unsafe fn store(
+        &self,
+        [whole, list]: [isize; 2],
+        from: usize,
+        numbers: &[usize],
+        mine: &[u16],
+        mover: Mover,
+    ) {
+        if let Some([step, place]) = self.single {
+            let list = list + from as isize * place;
+            let (w, l) = (self.whole.at(whole * self.sizes[0]), self.list.at(list * self.sizes[1]));
+            // SAFETY: both are places of the views' own dimensions.
+            return unsafe { (mover.scatter)(w, step, l, place, numbers, mine) };
+        }
+        for &j in mine {
+            let at = Rows::place(&self.listed, from + j as usize);
+            self.runs(whole + Rows::place(&self.numbered, numbers[j as usize]), list + at, |w, l| {
+                // SAFETY: as above.
+                unsafe { (mover.row)(w, self.row_strides[0], l, self.row_strides[1], self.row) };
             });
-        });
+        }
+    }
+
+    /// Row `numbers[j]` of the array to place `j` of the list.
+    pub(super) fn gather(&self, positions: &Positions, mover: Mover, threads: usize) -> Result {
+        let (groups, each) = (self.groups(), self.share());
+        let numbers = Numbers::of(positions, groups)?;
+        let tasks = self.count.div_ceil(each);
+        in_order(groups * tasks, threads, |task| {
+            let group = self.group(task / tasks);
+            let from = task % tasks * each;
+            let to = self.count.min(from + each);
+            let mut space = [0; STRIP];
+            for at in (from..to).step_by(STRIP) {
+                let strip = numbers.strip(at, STRIP.min(to - at), &mut space)?;
+                // SAFETY: the numbers were checked; each place of the list is written by one task.
+                unsafe { self.fetch(group, at, strip, mover) };
+            }
+            Ok(())
+        })
+    }
+
+    /// Place `j` of the list to row `numbers[j]` of the array, in the order of the list. A thread owns a range of rows,
+    /// so that what comes twice is done in the same order on any number of them.
+    pub(super) fn scatter(&self, positions: &Positions, mover: Mover, threads: usize) -> Result {
+        let (rows, groups) = (self.numbered.size(), self.groups());
+        let owners = if self.count <= self.share() { 1 } else { threads.clamp(1, rows.max(1)) };
+        let numbers = Numbers::of(positions, groups)?;
+        in_order(groups * owners, threads, |task| {
+            let group = self.group(task / owners);
+            let owner = task % owners;
+            let owned = rows * owner / owners..rows * (owner + 1) / owners;
+            let (mut space, mut mine) = ([0; STRIP], [0; STRIP]);
+            for at in (0..self.count).step_by(STRIP) {
+                let strip = numbers.strip(at, STRIP.min(self.count - at), &mut space)?;
+                let mut n = 0;
+                for (j, number) in strip.iter().enumerate() {
+                    mine[n] = j as u16;
+                    n += owned.contains(number) as usize;
+                }
+                // SAFETY: the numbers were checked; each row of the array is written by its owner alone.
+                unsafe { self.store(group, at, strip, &mine[..n], mover) };
+            }
+            Ok(())
+        })
     }
 }

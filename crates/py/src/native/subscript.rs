@@ -1,34 +1,41 @@
-//! `x[key]` and `x[key] = value` for integers, slices, `...` and new axes.
+//! `x[key]` and `x[key] = value`.
 use super::attribute::whole;
+use super::convert::from_array_like;
+use super::dtype_of;
 use super::object::{edge, edge_int, get, pending, wrap};
 use super::operand::Operand;
 use crate::error::to_py;
 use gluonish_base::{Cause, Error};
-use gluonish_graph::{Index, NDArray, assign, parse_index};
+use gluonish_engine::Device;
+use gluonish_graph::{Index, NDArray, Part, assign, assign_at, parse_index, select_at};
 use pyo3::ffi::*;
 use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyInt, PyList, PyTuple};
 use smallvec::SmallVec;
 
 type Key = SmallVec<[Index; 4]>;
 
+/// A part that is an integer, a slice, `...` or a new axis; `None` for any other.
+///
 /// # Safety
 /// `o` is a live object of an attached thread.
-unsafe fn part(o: *mut PyObject) -> PyResult<Index> {
+#[inline]
+unsafe fn basic(o: *mut PyObject) -> PyResult<Option<Index>> {
     // SAFETY: by contract.
     unsafe {
         if PySlice_Check(o) != 0 {
-            return slice(o);
+            return slice(o).map(Some);
         }
         if PyLong_Check(o) != 0 && o != Py_True() && o != Py_False() {
-            return integer(o);
+            return integer(o).map(Some);
         }
         if o == Py_None() {
-            return Ok(Index::NewAxis);
+            return Ok(Some(Index::NewAxis));
         }
         if o == Py_Ellipsis() {
-            return Ok(Index::Ellipsis);
+            return Ok(Some(Index::Ellipsis));
         }
-        other(o)
+        Ok(None)
     }
 }
 
@@ -74,37 +81,90 @@ unsafe fn slice(o: *mut PyObject) -> PyResult<Index> {
     Ok(Index::Range(Some(start), Some(stop), step))
 }
 
-#[cold]
-unsafe fn other(o: *mut PyObject) -> PyResult<Index> {
-    // SAFETY: as in `part`.
-    let object = unsafe { Bound::from_borrowed_ptr(Python::assume_attached(), o) };
-    // SAFETY: as in `part`.
-    let is_number = unsafe { PyIndex_Check(o) } != 0 && unsafe { get(o) }.is_none() && !object.hasattr("__len__")?;
-    if is_number && !object.is_instance_of::<pyo3::types::PyBool>() {
-        // SAFETY: as in `part`.
-        return unsafe { integer(o) };
-    }
-    let kind = object.get_type().name()?.to_string();
-    let text =
-        format!("indexing by {kind} is not built: integers, slices, '...' and None are; use take() or boolean_mask()");
-    Err(to_py(Error::new(Cause::Unsupported(text)).in_op("index")))
-}
-
+/// A key of basic parts alone; `None` if there are others.
+///
 /// # Safety
 /// `key` is a live object of an attached thread.
-unsafe fn parse(key: *mut PyObject) -> PyResult<Key> {
+unsafe fn parse(key: *mut PyObject) -> PyResult<Option<Key>> {
     let mut out = Key::new();
     // SAFETY: by contract; the items of a tuple are borrowed from it.
     unsafe {
         if PyTuple_Check(key) == 0 {
-            out.push(part(key)?);
-            return Ok(out);
+            return Ok(basic(key)?.map(|part| SmallVec::from_iter([part])));
         }
         for i in 0..PyTuple_Size(key) {
-            out.push(part(PyTuple_GetItem(key, i))?);
+            let Some(part) = basic(PyTuple_GetItem(key, i))? else { return Ok(None) };
+            out.push(part);
         }
     }
-    Ok(out)
+    Ok(Some(out))
+}
+
+/// A key with arrays, lists or truth values among its parts.
+///
+/// # Safety
+/// As for `parse`.
+#[cold]
+unsafe fn parts(key: *mut PyObject, device: Device) -> PyResult<Vec<Part>> {
+    // SAFETY: by contract; the items of a tuple are borrowed from it.
+    unsafe {
+        if PyTuple_Check(key) == 0 {
+            return Ok(vec![part(key, device)?]);
+        }
+        (0..PyTuple_Size(key)).map(|i| part(PyTuple_GetItem(key, i), device)).collect()
+    }
+}
+
+unsafe fn part(o: *mut PyObject, device: Device) -> PyResult<Part> {
+    // SAFETY: as in `parts`.
+    unsafe {
+        if let Some(index) = basic(o)? {
+            return Ok(Part::Basic(index));
+        }
+        if let Some(a) = get(o) {
+            return Ok(Part::Array(a.clone()));
+        }
+    }
+    // SAFETY: as in `parts`.
+    let object = unsafe { Bound::from_borrowed_ptr(Python::assume_attached(), o) };
+    if let Ok(truth) = object.cast::<PyBool>() {
+        return Ok(Part::Truth(truth.is_true()));
+    }
+    let is_list = object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>();
+    if !is_list && !object.hasattr("__array__")? {
+        // SAFETY: as in `parts`.
+        return unsafe { if PyIndex_Check(o) != 0 { integer(o).map(Part::Basic) } else { Err(no_key(&object)) } };
+    }
+    let numpy = object.py().import("numpy")?;
+    let array = numpy.call_method1("asarray", (&object,))?;
+    if dtype_of(&array.getattr("dtype")?).is_none() {
+        return Err(no_key(&object));
+    }
+    if array.getattr("ndim")?.extract::<usize>()? == 0 && !is_list {
+        return scalar(&array);
+    }
+    Ok(Part::Array(from_array_like(&array, device)?))
+}
+
+/// A NumPy number, or an array of its without axes.
+fn scalar(array: &Bound<'_, PyAny>) -> PyResult<Part> {
+    let value = array.call_method0("item")?;
+    if let Ok(truth) = value.cast::<PyBool>() {
+        return Ok(Part::Truth(truth.is_true()));
+    }
+    if !value.is_instance_of::<PyInt>() {
+        return Err(no_key(&value));
+    }
+    // SAFETY: a live int of an attached thread.
+    unsafe { integer(value.as_ptr()) }.map(Part::Basic)
+}
+
+#[cold]
+fn no_key(object: &Bound<'_, PyAny>) -> PyErr {
+    let kind = object.get_type().name().map_or_else(|_| "?".to_string(), |n| n.to_string());
+    let text =
+        format!("{kind} is no index: integers, slices, '...', None, and arrays or lists of integers or bool are");
+    to_py(Error::new(Cause::Key(text)).in_op("index"))
 }
 
 fn select(a: &NDArray, key: &[Index]) -> PyResult<NDArray> {
@@ -115,10 +175,15 @@ pub(super) unsafe extern "C" fn get_item(o: *mut PyObject, key: *mut PyObject) -
     // SAFETY: called by the interpreter with live objects, the thread attached.
     edge(|| unsafe {
         let Some(a) = get(o) else { return Err(pending()) };
-        if PyTuple_Check(key) == 0 {
-            return Ok(wrap(select(a, &[part(key)?])?));
+        if PyTuple_Check(key) == 0
+            && let Some(one) = basic(key)?
+        {
+            return Ok(wrap(select(a, &[one])?));
         }
-        Ok(wrap(select(a, &parse(key)?)?))
+        match parse(key)? {
+            Some(key) => Ok(wrap(select(a, &key)?)),
+            None => Ok(wrap(select_at(a, &parts(key, a.device())?).map_err(to_py)?)),
+        }
     })
 }
 
@@ -138,7 +203,10 @@ pub(super) unsafe extern "C" fn set_item(o: *mut PyObject, key: *mut PyObject, v
         if value.is_null() {
             return Err(crate::error::argument("index", "elements of an array cannot be deleted".into()));
         }
-        let slice = parse_index(a.shape(), &parse(key)?).map_err(to_py)?;
+        let slice = match parse(key)? {
+            Some(key) => Ok(parse_index(a.shape(), &key).map_err(to_py)?),
+            None => Err(parts(key, a.device())?),
+        };
         let value = match Operand::new(value)? {
             Some(v) => v,
             None => Operand::Own(crate::native::convert::from_sequence(
@@ -146,7 +214,11 @@ pub(super) unsafe extern "C" fn set_item(o: *mut PyObject, key: *mut PyObject, v
                 a,
             )?),
         };
-        assign(a, &slice, value.as_in()).map_err(to_py)?;
+        match &slice {
+            Ok(slice) => assign(a, slice, value.as_in()),
+            Err(parts) => assign_at(a, parts, value.as_in()),
+        }
+        .map_err(to_py)?;
         Ok(0)
     })
 }

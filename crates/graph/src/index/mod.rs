@@ -1,4 +1,9 @@
-//! Basic indexing: integers, slices, `...` and new axes become a slice of the array, which is a view.
+//! Indexing. Integers, slices, `...` and new axes become a slice of the array, which is a view; keys with arrays are in
+//! `advanced`.
+mod advanced;
+
+pub use advanced::{Part, assign_at, select_at};
+
 use crate::array::NDArray;
 use gluonish_base::{Cause, Dims, Error, Result};
 use gluonish_ops::rows::{Slice, range};
@@ -28,9 +33,7 @@ pub fn parse_index(shape: &Dims, key: &[Index]) -> Result<Slice> {
             Index::NewAxis => push(&mut slice.axes, -1, shape)?,
             Index::Ellipsis => {
                 if std::mem::replace(&mut dots, true) {
-                    return Err(
-                        Error::new(Cause::Argument("a key may have one ellipsis ('...')".into())).in_op("index")
-                    );
+                    return Err(wrong("a key may have one ellipsis ('...')".into()));
                 }
                 for _ in 0..n - named {
                     push(&mut slice.axes, axis as isize, shape)?;
@@ -82,6 +85,12 @@ fn position(i: isize, axis: usize, size: isize) -> Result<isize> {
         return Ok(at);
     }
     Err(Error::new(Cause::Index { index: i as i64, axis, size: size as usize }).in_op("index"))
+}
+
+/// A key that does not fit.
+#[cold]
+fn wrong(text: String) -> Error {
+    Error::new(Cause::Key(text)).in_op("index")
 }
 
 fn push(axes: &mut Dims, v: isize, shape: &Dims) -> Result {
