@@ -82,6 +82,12 @@ class NDArray(ArrayOps):
         self, indices_or_sections: int | Sequence[int], axis: int = 0, squeeze_axis: bool = False
     ) -> NDArray | list[NDArray]: ...
     def transpose(self, *axes: int | Sequence[int] | None, **kwargs: Any) -> NDArray: ...
+    def slice_assign(
+        self, rhs: NDArray, begin: Sequence[int | None], end: Sequence[int | None], step: Sequence[int | None] = ()
+    ) -> NDArray: ...
+    def slice_assign_scalar(
+        self, value: Number, begin: Sequence[int | None], end: Sequence[int | None], step: Sequence[int | None] = ()
+    ) -> NDArray: ...
     def tostype(self, stype: str) -> NDArray: ...
     def as_np_ndarray(self) -> NDArray: ...
     def as_nd_ndarray(self) -> NDArray: ...
@@ -415,6 +421,10 @@ class NdOps:
         """The products of the matrices of two batches."""
 
     @staticmethod
+    def batch_take(a: ArrayLike, indices: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """One element of each row, by its position in the row."""
+
+    @staticmethod
     def broadcast_add(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """`lhs + rhs`."""
 
@@ -542,6 +552,18 @@ class NdOps:
         """The smallest integer not below `x`."""
 
     @staticmethod
+    def choose_element_0index(
+        data: ArrayLike,
+        index: ArrayLike,
+        axis: int = -1,
+        keepdims: bool = False,
+        mode: Literal["clip", "wrap", "raise"] = 'clip',
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """One element of each row along an axis, by its position."""
+
+    @staticmethod
     def clip(data: ArrayLike, a_min: ArrayLike, a_max: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """`x` held between two bounds."""
 
@@ -650,6 +672,10 @@ class NdOps:
         """`exp(x) - 1`, accurate near 0."""
 
     @staticmethod
+    def fill_element_0index(lhs: ArrayLike, mhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """`lhs` with element `rhs` of each row replaced by `mhs`."""
+
+    @staticmethod
     def fix(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """The integer part of `x`."""
 
@@ -672,6 +698,10 @@ class NdOps:
     @staticmethod
     def gammaln(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """The logarithm of the magnitude of the gamma function."""
+
+    @staticmethod
+    def gather_nd(data: ArrayLike, indices: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Elements or slices by coordinates: `indices` has a row for each of the first axes."""
 
     @staticmethod
     def gelu(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
@@ -1161,6 +1191,10 @@ class NdOps:
         """Uniform random numbers of [low, high)."""
 
     @staticmethod
+    def ravel_multi_index(data: ArrayLike, shape: int | Sequence[int], *, out: NDArray | None = None) -> NDArray:
+        """The numbers, in row-major order, of elements given by coordinates: one row for each axis."""
+
+    @staticmethod
     def reciprocal(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """`1 / x`."""
 
@@ -1294,6 +1328,16 @@ class NdOps:
         out: NDArray | None = None,
     ) -> NDArray:
         """Uniform random numbers of [low, high) for bounds that are arrays."""
+
+    @staticmethod
+    def scatter_nd(
+        data: ArrayLike,
+        indices: ArrayLike,
+        shape: int | Sequence[int],
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Zeros with the data written at coordinates; the last one where a place comes twice."""
 
     @staticmethod
     def shape_array(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
@@ -1495,8 +1539,12 @@ class NdOps:
         """Uniform random numbers of [low, high)."""
 
     @staticmethod
+    def unravel_index(data: ArrayLike, shape: int | Sequence[int], *, out: NDArray | None = None) -> NDArray:
+        """The coordinates of elements given by their numbers in row-major order: one row for each axis."""
+
+    @staticmethod
     def where(condition: ArrayLike, x: ArrayLike, y: ArrayLike, *, out: NDArray | None = None) -> NDArray:
-        """`x` where the condition is not 0, else `y`."""
+        """`x` where the condition is not 0, else `y`; a condition with one value for each row chooses rows."""
 
     @staticmethod
     def zeros_like(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
@@ -1731,6 +1779,10 @@ class NpOps:
     @staticmethod
     def fix(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """The integer part of `x`."""
+
+    @staticmethod
+    def flatnonzero(a: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """The positions, in row-major order, of the elements that are not 0."""
 
     @staticmethod
     def flip(m: ArrayLike, axis: int | Sequence[int] | None = None, *, out: NDArray | None = None) -> NDArray:

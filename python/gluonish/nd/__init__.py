@@ -21,7 +21,7 @@ from gluonish._missing import explained
 _array.attach()
 globals().update(functions("nd"))
 
-from gluonish.nd import contrib, linalg, op, random, utils  # noqa: E402 - they need what stands above
+from gluonish.nd import _internal, contrib, linalg, op, random, utils  # noqa: E402, F401 - they need what stands above
 from gluonish.nd.composed import (  # noqa: E402
     BlockGrad,
     onehot_encode,

@@ -12,7 +12,6 @@ They are other names of what `nd` has; a name is looked up when it is asked for.
 from collections.abc import Callable
 from typing import Any
 
-from gluonish import _core
 from gluonish._core import NDArray
 from gluonish._faces import functions
 from gluonish._types import Number
@@ -72,11 +71,10 @@ _zeros, _ones, _arange, _eye = creation.zeros, creation.ones, creation.arange, c
 
 
 def _with_scalar(op: str, turned: bool) -> Callable[..., NDArray]:
-    row = str(_nd[op].row)
+    function = _nd[op]
 
     def apply(data: NDArray, scalar: Number = 1.0, out: NDArray | None = None) -> NDArray:
-        operands = [scalar, data] if turned else [data, scalar]
-        result: NDArray = _core.invoke(row, operands, {}, out)
+        result: NDArray = function(scalar, data, out=out) if turned else function(data, scalar, out=out)
         return result
 
     return apply

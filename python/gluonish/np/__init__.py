@@ -29,12 +29,12 @@ from gluonish.np import (
     joining,
     linalg,
     order,
+    positions,
     products,
     random,
     shaping,
     statistics,
 )
-from gluonish.np import composed, constants, creation, joining, linalg, positions, products, random, shaping
 from gluonish.np._fallback import NumpyFallbackWarning, fallback
 
 globals().update(functions("np"))
