@@ -20,7 +20,19 @@ from table import Results, print_table
 
 Row = dict[str, Any]
 HERE = Path(__file__).resolve().parent
-GROUPS = ["dispatch", "queue", "gemm", "elementwise", "backward", "memory", "movement", "imports", "breadth", "linalg"]
+GROUPS = [
+    "dispatch",
+    "queue",
+    "gemm",
+    "elementwise",
+    "random",
+    "backward",
+    "memory",
+    "movement",
+    "imports",
+    "breadth",
+    "linalg",
+]
 
 
 def interpreter(library: str) -> str | None:

@@ -20,8 +20,10 @@ def test_every_sample_has_an_op(name):
     assert name in TABLE
 
 
-# Inputs of which backward() says that they have no gradient, and those that give their shape alone.
+# Inputs of which backward() says that they have no gradient, those that give their shape alone, and a sample whose
+# density is the same wherever it lies.
 APART = {
+    "random_pdf_uniform": {"sample"},
     "sample_gamma": {"alpha"},
     "fill_element_0index": {"rhs"},
     "index_copy": {"index_vector"},

@@ -1156,6 +1156,91 @@ class NdOps:
         """Normally distributed random numbers."""
 
     @staticmethod
+    def random_pdf_dirichlet(
+        sample: ArrayLike,
+        alpha: ArrayLike,
+        is_log: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Density of the Dirichlet distribution over the last axis."""
+
+    @staticmethod
+    def random_pdf_exponential(
+        sample: ArrayLike,
+        lam: ArrayLike,
+        is_log: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Density of the exponential distribution with rate lam."""
+
+    @staticmethod
+    def random_pdf_gamma(
+        sample: ArrayLike,
+        alpha: ArrayLike,
+        beta: ArrayLike,
+        is_log: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Density of the gamma distribution with shape alpha and rate beta."""
+
+    @staticmethod
+    def random_pdf_generalized_negative_binomial(
+        sample: ArrayLike,
+        mu: ArrayLike,
+        alpha: ArrayLike,
+        is_log: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Probability of counts of the negative binomial distribution with mean mu and dispersion alpha."""
+
+    @staticmethod
+    def random_pdf_negative_binomial(
+        sample: ArrayLike,
+        k: ArrayLike,
+        p: ArrayLike,
+        is_log: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Probability of so many failures before k successes of probability p."""
+
+    @staticmethod
+    def random_pdf_normal(
+        sample: ArrayLike,
+        mu: ArrayLike,
+        sigma: ArrayLike,
+        is_log: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Density of the normal distribution with mean mu and standard deviation sigma."""
+
+    @staticmethod
+    def random_pdf_poisson(
+        sample: ArrayLike,
+        lam: ArrayLike,
+        is_log: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Probability of counts of the Poisson distribution with mean lam."""
+
+    @staticmethod
+    def random_pdf_uniform(
+        sample: ArrayLike,
+        low: ArrayLike,
+        high: ArrayLike,
+        is_log: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Density of the uniform distribution from low to high."""
+
+    @staticmethod
     def random_poisson(
         lam: float = 1.0,
         shape: int | Sequence[int] | None = None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -142,3 +143,68 @@ sample("_random_order", real(9, 2), ref=itself("_random_order"), result="int64",
        bad=[refuse("no axis", shapes=((),))])  # fmt: skip
 sample("shuffle", real(9, 2), ref=itself("shuffle"), grad=(0,), exact=True, edge=[((0,),), ((1, 3),), ((7,),)],
        big=((70001, 3),), bad=[refuse("no axis", shapes=((),))])  # fmt: skip
+
+sample("_at_least", real(2, 3, low=1, high=4), ref=lambda x, least=0.0, reached=True: x, dtypes=(*FLOATS, "int32"),
+       result="float", grad=(0,), exact=True, edge=[((),), ((0, 3),), ((7,),)], big=(BIG,),
+       bad=[refuse("at position (0, 0)", "of at least 5", least=5.0), refuse("above 5", least=5.0,
+            reached=False)])  # fmt: skip
+
+# Densities. Parameters have the leading axes of the sample.
+_lgamma = np.vectorize(math.lgamma, otypes=[float])
+
+
+def density(op: str, ln: Callable[..., Any], sample_arg: Arg, *parameters: Arg, **how: Any) -> None:
+    def lifted(x: np.ndarray, p: np.ndarray) -> np.ndarray:
+        return np.asarray(p).reshape(p.shape + (1,) * (x.ndim - p.ndim))
+
+    def ref(x: np.ndarray, *ps: np.ndarray, is_log: bool = False) -> Any:
+        y = ln(x, *(lifted(x, p) for p in ps)) + np.zeros(x.shape)
+        return y if is_log else np.exp(y)
+
+    n = len(parameters)
+    edge = [((), *((),) * n), ((0, 4), *((0,),) * n), ((5,), *((5,),) * n), ((2, 3, 2), *((2,),) * n),
+            ((2, 3), *((),) * n)]  # fmt: skip
+    wrong = refuse("parameters of shape (4,) do not fit a sample of shape (2, 3)", shapes=((2, 3), *((4,),) * n))
+    grad = tuple(range(n + 1)) if op != "random_pdf_uniform" else tuple(range(1, n + 1))
+    common = {"ref": ref, "dtypes": ("float32", "float64"), "result": "float", "grad": grad, "rtol": 64.0, "atol": 64.0}
+    for is_log in (False, True):
+        args = {"attrs": {"is_log": is_log}, "edge": edge, "bad": [wrong], **common, **how}
+        sample(op, sample_arg, *parameters, big=((3, 20001), *((3,),) * n), **args)
+
+
+density("random_pdf_uniform", lambda x, low, high: -np.log(high - low), real(2, 3, low=0, high=1),
+        real(2, low=-2, high=-1), real(2, low=2, high=3))  # fmt: skip
+density("random_pdf_normal", lambda x, m, s: -(((x - m) / s) ** 2) / 2 - np.log(s) - math.log(2 * math.pi) / 2,
+        real(2, 3), real(2), real(2, low=1, high=3))  # fmt: skip
+density(
+    "random_pdf_exponential", lambda x, lam: np.log(lam) - lam * x, real(2, 3, low=0.1, high=3), real(2, low=1, high=3)
+)
+density("random_pdf_gamma", lambda x, a, b: (a - 1) * np.log(x) + a * np.log(b) - b * x - _lgamma(a),
+        real(2, 3, low=0.5, high=3), real(2, low=1, high=3), real(2, low=1, high=3))  # fmt: skip
+density("random_pdf_poisson", lambda x, lam: x * np.log(lam) - lam - _lgamma(x + 1), real(2, 3, low=0.5, high=9),
+        real(2, low=1, high=3))  # fmt: skip
+
+
+def _negative_binomial(x: Any, k: Any, p: Any) -> Any:
+    return _lgamma(x + k) - _lgamma(x + 1) - _lgamma(k) + k * np.log(p) + x * np.log(1 - p)
+
+
+density("random_pdf_negative_binomial", _negative_binomial, real(2, 3, low=0.5, high=9), real(2, low=1, high=3),
+        real(2, low=0.2, high=0.8))  # fmt: skip
+density("random_pdf_generalized_negative_binomial",
+        lambda x, m, a: _negative_binomial(x, 1 / a, 1 / (1 + m * a)), real(2, 3, low=0.5, high=9),
+        real(2, low=1, high=3), real(2, low=0.2, high=2))  # fmt: skip
+
+
+def _dirichlet(x: Any, a: Any, is_log: bool = False) -> Any:
+    a = a.reshape(a.shape[:-1] + (1,) * (x.ndim - a.ndim) + a.shape[-1:])
+    y = ((a - 1) * np.log(x)).sum(-1) + _lgamma(a.sum(-1)) - _lgamma(a).sum(-1)
+    return y if is_log else np.exp(y)
+
+
+for _is_log in (False, True):
+    sample("random_pdf_dirichlet", real(2, 4, 3, low=0.2, high=0.5), real(2, 3, low=1, high=3), ref=_dirichlet,
+           attrs={"is_log": _is_log}, dtypes=("float32", "float64"), result="float", grad=(0, 1), rtol=64.0, atol=64.0,
+           edge=[((3,), (3,)), ((0, 3), (0, 3)), ((5, 3), (3,))], big=((3, 7001, 3), (3, 3)),
+           bad=[refuse("(2, 4) do not fit a sample of shape (2, 4, 3)", shapes=((2, 4, 3), (2, 4))),
+                refuse("an axis of shares", shapes=((), ()))])  # fmt: skip

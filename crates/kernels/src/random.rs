@@ -34,7 +34,7 @@ use generate::{
 };
 use gluonish_base::{Cause, DType, Result, pool};
 use half::{bf16, f16};
-pub use sample::{repeat, sample};
+pub use sample::{at_least, repeat, sample};
 
 /// Uniform on `[low, high)`, for floating types: 24 random bits (float64: 53) times the width, added to `low`, and at most
 /// the largest value below `high`.

@@ -65,7 +65,11 @@ fn normal_numbers_are_what_the_words_say() {
 #[test]
 fn the_same_everywhere() {
     type Fill = fn(&Cx, &mut Array, Mode);
-    let fills: [(Fill, &[DType]); 4] = [
+    let fills: [(Fill, &[DType]); 8] = [
+        (|c, a, m| exponential(c, 2.0, &a.out(m)).unwrap(), &FLOATS),
+        (|c, a, m| repeat::<Gamma>(c, [0.5, 2.0], &a.out(m)).unwrap(), &FLOATS),
+        (|c, a, m| repeat::<Poisson>(c, [30.0, 0.0], &a.out(m)).unwrap(), &DType::ALL[1..]),
+        (|c, a, m| repeat::<NegativeBinomial>(c, [3.0, 0.3], &a.out(m)).unwrap(), &FLOATS),
         (|c, a, m| normal(c, 1.0, 2.0, &a.out(m)).unwrap(), &FLOATS),
         (|c, a, m| uniform(c, -1.0, 2.0, &a.out(m)).unwrap(), &FLOATS),
         (|c, a, m| bernoulli(c, 0.5, &a.out(m)).unwrap(), &DType::ALL),

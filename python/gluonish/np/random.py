@@ -1,33 +1,91 @@
 """Arrays of random numbers, with NumPy's signatures. ``mx.random.seed`` or ``np.random.seed`` starts them anew.
 
 The same seed gives the same numbers for any number of threads and on both engines; each device has its own sequence.
-Bounds, means and deviations may be arrays that broadcast; a gradient then flows to them.
+Parameters may be arrays that broadcast; where a number moves with its parameters, as with ``loc + scale * x``, a
+gradient flows to them. What is not here NumPy computes on the host, from the same seed.
 
 >>> from gluonish import np
 >>> np.random.seed(3)
 >>> np.random.uniform(0, 10, size=(2, 3)).shape
 (2, 3)
+>>> np.random.gamma(np.array([1.0, 100.0]), 2.0).shape
+(2,)
 """
 
-from collections.abc import Iterable
 from typing import Any
-
-import numpy.typing as npt
 
 from gluonish import _core
 from gluonish._core import NDArray
-from gluonish._create import shape_of
-from gluonish._dtype import default_float, dtype_name
-from gluonish._missing import explained
+from gluonish._dtype import dtype_name
 from gluonish._types import ArrayLike
 from gluonish.context import ContextLike, device_index
-from gluonish.np.creation import asarray
-from gluonish.random import seed
+from gluonish.np._draw import DType, Size, draw, shape_from
+from gluonish.np.random_choice import choice, multinomial, multivariate_normal, permutation, shuffle
+from gluonish.np.random_moved import (
+    chisquare,
+    exponential,
+    gumbel,
+    laplace,
+    logistic,
+    lognormal,
+    pareto,
+    power,
+    rayleigh,
+    standard_exponential,
+    weibull,
+)
+from gluonish.random import seed as _seed
 
-__all__ = ["normal", "rand", "randn", "random", "random_sample", "seed", "uniform"]
+__all__ = [
+    "beta",
+    "binomial",
+    "chisquare",
+    "choice",
+    "exponential",
+    "gamma",
+    "gumbel",
+    "laplace",
+    "logistic",
+    "lognormal",
+    "multinomial",
+    "multivariate_normal",
+    "negative_binomial",
+    "normal",
+    "pareto",
+    "permutation",
+    "poisson",
+    "power",
+    "rand",
+    "randint",
+    "randn",
+    "random",
+    "random_sample",
+    "rayleigh",
+    "seed",
+    "shuffle",
+    "standard_exponential",
+    "standard_gamma",
+    "standard_normal",
+    "uniform",
+    "weibull",
+]
 
-DType = npt.DTypeLike | None
-Size = int | Iterable[int] | None
+
+def seed(seed: int | None = None) -> None:
+    """Starts the random numbers of every device anew; without a number, from the system's randomness.
+
+    >>> from gluonish import np
+    >>> np.random.seed(5)
+    >>> a = np.random.rand()
+    >>> np.random.seed(5)
+    >>> bool(a == np.random.rand())
+    True
+    """
+    if seed is None:
+        from os import urandom
+
+        seed = int.from_bytes(urandom(8), "little")
+    _seed(seed)
 
 
 def uniform(
@@ -46,12 +104,7 @@ def uniform(
     >>> bool(x.min() >= 2), bool(x.max() < 3)
     (True, True)
     """
-    index = device_index(ctx, device)
-    if not _are_numbers(low, high):
-        least, most = asarray(low), asarray(high)
-        drawn = _draw("random_uniform", {}, _common(size, least, most), dtype, index, None)
-        return _into(out, drawn * (most - least) + least)
-    return _draw("random_uniform", {"low": low, "high": high}, size, dtype, index, out)
+    return draw("uniform", {"low": low, "high": high}, size, dtype, device_index(ctx, device), out)
 
 
 def normal(
@@ -66,15 +119,10 @@ def normal(
 ) -> NDArray:
     """Normally distributed numbers with mean ``loc`` and standard deviation ``scale``.
 
-    >>> normal(size=(2, 3)).shape, normal(asarray([0.0, 100.0]), 1.0).shape
+    >>> normal(size=(2, 3)).shape, normal([0.0, 100.0], 1.0).shape
     ((2, 3), (2,))
     """
-    index = device_index(ctx, device)
-    if not _are_numbers(loc, scale):
-        mean, deviation = asarray(loc), asarray(scale)
-        drawn = _draw("random_normal", {}, _common(size, mean, deviation), dtype, index, None)
-        return _into(out, drawn * deviation + mean)
-    return _draw("random_normal", {"loc": loc, "scale": scale}, size, dtype, index, out)
+    return draw("normal", {"loc": loc, "scale": scale}, size, dtype, device_index(ctx, device), out)
 
 
 def rand(*size: int) -> NDArray:
@@ -107,28 +155,131 @@ def random(size: Size = None) -> NDArray:
 random_sample = random
 
 
-def _are_numbers(*values: object) -> bool:
-    return all(isinstance(value, int | float) for value in values)
+def standard_normal(size: Size = None, dtype: DType = None) -> NDArray:
+    """Normally distributed numbers with mean 0 and standard deviation 1.
+
+    >>> standard_normal(3).shape
+    (3,)
+    """
+    return normal(size=size, dtype=dtype)
 
 
-def _common(size: Size, *parameters: NDArray) -> Size:
-    """The size given, or the shape to which the parameters broadcast."""
-    if size is not None:
-        return size
-    from numpy import broadcast_shapes
+def randint(
+    low: int,
+    high: int | None = None,
+    size: Size = None,
+    dtype: DType = None,
+    ctx: ContextLike = None,
+    out: NDArray | None = None,
+    *,
+    device: ContextLike = None,
+) -> NDArray:
+    """Integers from ``low`` to below ``high``, or from 0 to below ``low``: int64 unless told otherwise.
 
-    return broadcast_shapes(*(p.shape for p in parameters))
-
-
-def _draw(row: str, attrs: dict[str, Any], size: Size, dtype: DType, index: int, out: NDArray | None) -> NDArray:
-    shape = () if size is None else shape_of(size, row)
-    given = {**attrs, "shape": shape, "dtype": dtype_name(dtype, default_float())}
-    drawn: NDArray = _core.invoke(row, [], given, out, index)
+    >>> x = randint(3, size=100)
+    >>> x.min().item(), x.max().item(), x.dtype
+    (0, 2, dtype('int64'))
+    """
+    first, end = (0, low) if high is None else (low, high)
+    given = {"low": first, "high": end, "shape": shape_from(size, "randint"), "dtype": dtype_name(dtype, "int64")}
+    drawn: NDArray = _core.invoke("random_randint", [], given, out, device_index(ctx, device))
     return drawn
 
 
-def _into(out: NDArray | None, result: NDArray) -> NDArray:
-    return result if out is None else result.copyto(out)
+def gamma(
+    shape: ArrayLike,
+    scale: ArrayLike = 1.0,
+    size: Size = None,
+    dtype: DType = None,
+    ctx: ContextLike = None,
+    out: NDArray | None = None,
+    *,
+    device: ContextLike = None,
+) -> NDArray:
+    """Gamma distributed numbers; their mean is the product of shape and scale. A gradient flows to the scale.
+
+    >>> bool((gamma(2.0, 3.0, size=100) > 0).min())
+    True
+    """
+    return draw("gamma", {"alpha": shape, "beta": scale}, size, dtype, device_index(ctx, device), out)
 
 
-__getattr__ = explained("gluonish.np.random", __all__)
+def standard_gamma(shape: ArrayLike, size: Size = None, dtype: DType = None) -> NDArray:
+    """Gamma distributed numbers of scale 1.
+
+    >>> standard_gamma(0.5, size=3).shape
+    (3,)
+    """
+    return gamma(shape, size=size, dtype=dtype)
+
+
+def beta(
+    a: ArrayLike,
+    b: ArrayLike,
+    size: Size = None,
+    dtype: DType = None,
+    ctx: ContextLike = None,
+    *,
+    device: ContextLike = None,
+) -> NDArray:
+    """Beta distributed numbers, from 0 to 1; their mean is ``a / (a + b)``.
+
+    >>> beta(0.5, 2.0, size=3).shape
+    (3,)
+    """
+    return draw("beta", {"a": a, "b": b}, size, dtype, device_index(ctx, device), None)
+
+
+def poisson(
+    lam: ArrayLike = 1.0, size: Size = None, dtype: DType = None, ctx: ContextLike = None, *, device: ContextLike = None
+) -> NDArray:
+    """Poisson distributed numbers with mean ``lam``, as int64 unless told otherwise.
+
+    >>> poisson(0.0, size=3).tolist()
+    [0, 0, 0]
+    """
+    return draw("poisson", {"lam": lam}, size, dtype_name(dtype, "int64"), device_index(ctx, device), None)
+
+
+def binomial(
+    n: ArrayLike,
+    p: ArrayLike,
+    size: Size = None,
+    dtype: DType = None,
+    ctx: ContextLike = None,
+    *,
+    device: ContextLike = None,
+) -> NDArray:
+    """How many of ``n`` trials succeed, each with probability ``p``, as int64 unless told otherwise.
+
+    >>> binomial(5, 1.0, size=3).tolist()
+    [5, 5, 5]
+    """
+    return draw("binomial", {"n": n, "p": p}, size, dtype_name(dtype, "int64"), device_index(ctx, device), None)
+
+
+def negative_binomial(
+    n: ArrayLike,
+    p: ArrayLike,
+    size: Size = None,
+    dtype: DType = None,
+    ctx: ContextLike = None,
+    *,
+    device: ContextLike = None,
+) -> NDArray:
+    """How many trials fail before ``n`` succeed, each with probability ``p``, as int64 unless told otherwise.
+
+    >>> negative_binomial(3, 1.0, size=3).tolist()
+    [0, 0, 0]
+    """
+    kind = dtype_name(dtype, "int64")
+    return draw("negative_binomial", {"k": n, "p": p}, size, kind, device_index(ctx, device), None)
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("_"):
+        raise AttributeError(f"gluonish.np.random has no {name!r}")
+    from gluonish.np._host_random import drawn_on_host
+
+    value = globals()[name] = drawn_on_host(name, __all__)
+    return value

@@ -12,6 +12,7 @@ from gluonish._faces import functions
 from gluonish._missing import explained
 from gluonish.context import cpu, cpu_pinned, current_context, current_device, gpu, num_gpus
 from gluonish.nd import broadcast_like, reshape_like, stop_gradient
+from gluonish.npx import random
 from gluonish.random import seed
 from gluonish.util import is_np_array, is_np_default_dtype, is_np_shape, reset_np, set_np, use_np
 
@@ -26,6 +27,7 @@ __all__ = [
     "is_np_default_dtype",
     "is_np_shape",
     "num_gpus",
+    "random",
     "reset_np",
     "reshape_like",
     "seed",

@@ -57,6 +57,19 @@ fn parameters<D: Distribution>(cx: &Cx, params: &[View<'_>], shape: &Dims) -> Re
     Ok(all)
 }
 
+/// Copies an array whose values are all finite and at least (or above) a bound.
+pub fn at_least(cx: &Cx, x: &View<'_>, least: f64, reached: bool, out: &Out<'_>) -> Result {
+    let all = values(cx, x, x.shape)?;
+    let fits = |v: f64| v.is_finite() && (v > least || reached && v == least);
+    if let Some(at) = all.iter().position(|v| !fits(*v)) {
+        let bound = if reached { "of at least" } else { "above" };
+        let (place, v) = (position(at, x.shape), all[at]);
+        let text = format!("the parameter at position {place} is {v}: expected a finite number {bound} {least}");
+        return Err(Cause::Value(text).into());
+    }
+    copy_view(cx, x, out)
+}
+
 /// Fills the first output with values whose parameters are arrays of a common shape, with which the output's begins. A
 /// second output gets what was drawn before the parameters were applied.
 pub fn sample<D: Distribution>(cx: &Cx, params: &[View<'_>], common: &Dims, outs: &[Out<'_>]) -> Result {

@@ -101,7 +101,10 @@ rows! {
         .attrs(&[Attr::ints("sizes", "Sizes of the axes."), Attr::ints("named", "Axes that errors name."), Attr::choice("mode", MODES, RAISE, "As in take; 'strict' also refuses negative ones.")])
         .infer(|c, outs| {
             let (sizes, named) = (c.attrs.ints(0).copied().unwrap_or_default(), c.attrs.ints(1).copied().unwrap_or_default());
-            if c.ins.is_empty() || sizes.len() != c.ins.len() || named.len() != c.ins.len() || sizes.checked_size().is_none() {
+            if c.ins.is_empty() {
+                return Err(Cause::Argument("at least one array of indices is needed".into()).into());
+            }
+            if sizes.len() != c.ins.len() || named.len() != c.ins.len() || sizes.checked_size().is_none() {
                 let text = format!("{} arrays of indices do not fit sizes {sizes} of axes {named}", c.ins.len());
                 return Err(Cause::Shape(text).into());
             }

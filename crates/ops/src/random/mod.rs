@@ -1,7 +1,9 @@
 //! Random numbers: an op takes a ticket in program order, so the same seed gives the same bits on any number of threads.
 //! Here are the rows whose parameters are numbers.
+pub mod bound;
 pub mod choose;
 pub mod like;
+pub mod pdf;
 pub mod sample;
 
 use crate::attr::Attr;
