@@ -301,6 +301,10 @@ class NdOps:
         """Arrays joined along an axis."""
 
     @staticmethod
+    def ElementWiseSum(*args: ArrayLike, out: NDArray | None = None) -> NDArray:
+        """The sum of any number of arrays of one shape, in one pass."""
+
+    @staticmethod
     def Flatten(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """A matrix: the first axis stays, the others become one."""
 
@@ -339,6 +343,15 @@ class NdOps:
         """Equal parts along an axis."""
 
     @staticmethod
+    def SoftmaxActivation(
+        data: ArrayLike,
+        mode: Literal["instance", "channel"] = 'instance',
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """`softmax` along the last axis, or along axis 1."""
+
+    @staticmethod
     def SwapAxis(data: ArrayLike, dim1: int = 0, dim2: int = 0, *, out: NDArray | None = None) -> NDArray:
         """Two axes exchanged."""
 
@@ -349,6 +362,10 @@ class NdOps:
     @staticmethod
     def add(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """`lhs + rhs`."""
+
+    @staticmethod
+    def add_n(*args: ArrayLike, out: NDArray | None = None) -> NDArray:
+        """The sum of any number of arrays of one shape, in one pass."""
 
     @staticmethod
     def arccos(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
@@ -633,19 +650,19 @@ class NdOps:
 
     @staticmethod
     def elemwise_add(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
-        """`lhs + rhs`."""
+        """`lhs + rhs` of arrays of one shape."""
 
     @staticmethod
     def elemwise_div(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
-        """`lhs / rhs`, as real numbers."""
+        """`lhs / rhs` of arrays of one shape."""
 
     @staticmethod
     def elemwise_mul(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
-        """`lhs * rhs`."""
+        """`lhs * rhs` of arrays of one shape."""
 
     @staticmethod
     def elemwise_sub(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
-        """`lhs - rhs`."""
+        """`lhs - rhs` of arrays of one shape."""
 
     @staticmethod
     def equal(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
@@ -714,6 +731,10 @@ class NdOps:
     @staticmethod
     def greater_equal(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """Whether `lhs >= rhs`."""
+
+    @staticmethod
+    def hard_sigmoid(data: ArrayLike, alpha: float = 0.2, beta: float = 0.5, *, out: NDArray | None = None) -> NDArray:
+        """`alpha * x + beta`, held between 0 and 1."""
 
     @staticmethod
     def identity(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
@@ -878,6 +899,8 @@ class NdOps:
         data: ArrayLike,
         axis: int = -1,
         temperature: float | None = None,
+        dtype: DTypeLike | None = None,
+        use_length: bool = False,
         *,
         out: NDArray | None = None,
     ) -> NDArray:
@@ -1280,6 +1303,10 @@ class NdOps:
         """The numbers, in row-major order, of elements given by coordinates: one row for each axis."""
 
     @staticmethod
+    def rcbrt(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """`1 / cbrt(x)`."""
+
+    @staticmethod
     def reciprocal(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """`1 / x`."""
 
@@ -1323,6 +1350,10 @@ class NdOps:
     @staticmethod
     def rint(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """The nearest integer, halves to even."""
+
+    @staticmethod
+    def round(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """The nearest integer, halves away from 0."""
 
     @staticmethod
     def rsqrt(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
@@ -1487,12 +1518,27 @@ class NdOps:
     @staticmethod
     def softmax(
         data: ArrayLike,
+        length: ArrayLike | None = None,
         axis: int = -1,
         temperature: float | None = None,
+        dtype: DTypeLike | None = None,
+        use_length: bool = False,
         *,
         out: NDArray | None = None,
     ) -> NDArray:
         """`exp(x) / sum(exp(x))` along an axis."""
+
+    @staticmethod
+    def softmin(
+        data: ArrayLike,
+        axis: int = -1,
+        temperature: float | None = None,
+        dtype: DTypeLike | None = None,
+        use_length: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """`softmax(-x)` along an axis."""
 
     @staticmethod
     def softsign(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
@@ -1781,6 +1827,10 @@ class NpOps:
         """A fresh contiguous array with the same values."""
 
     @staticmethod
+    def copysign(x1: ArrayLike, x2: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """The magnitude of the first with the sign of the second."""
+
+    @staticmethod
     def cos(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """Cosine of an angle in radians."""
 
@@ -1850,6 +1900,10 @@ class NpOps:
         """`e ** x`."""
 
     @staticmethod
+    def exp2(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """`2 ** x`."""
+
+    @staticmethod
     def expand_dims(a: ArrayLike, axis: int | Sequence[int], *, out: NDArray | None = None) -> NDArray:
         """New axes of size 1."""
 
@@ -1882,12 +1936,32 @@ class NpOps:
         """The largest integer not above `lhs / rhs`."""
 
     @staticmethod
+    def fmax(x1: ArrayLike, x2: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """The larger of two; the other where one is NaN."""
+
+    @staticmethod
+    def fmin(x1: ArrayLike, x2: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """The smaller of two; the other where one is NaN."""
+
+    @staticmethod
+    def fmod(x1: ArrayLike, x2: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """The remainder, with the sign of the first."""
+
+    @staticmethod
+    def gcd(x1: ArrayLike, x2: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """The greatest common divisor of integers."""
+
+    @staticmethod
     def greater(x1: ArrayLike, x2: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """Whether `lhs > rhs`."""
 
     @staticmethod
     def greater_equal(x1: ArrayLike, x2: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """Whether `lhs >= rhs`."""
+
+    @staticmethod
+    def heaviside(x1: ArrayLike, x2: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """0 below 0, 1 above, and the second at 0."""
 
     @staticmethod
     def hypot(x1: ArrayLike, x2: ArrayLike, *, out: NDArray | None = None) -> NDArray:
@@ -1898,8 +1972,44 @@ class NpOps:
         """All bits changed; of bool, whether it does not hold."""
 
     @staticmethod
+    def isclose(
+        a: ArrayLike,
+        b: ArrayLike,
+        rtol: float = 1e-05,
+        atol: float = 1e-08,
+        equal_nan: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Whether two values are near each other."""
+
+    @staticmethod
+    def isfinite(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Whether `x` is neither infinite nor NaN."""
+
+    @staticmethod
+    def isinf(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Whether `x` is infinite."""
+
+    @staticmethod
     def isnan(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """Whether `x` is not a number."""
+
+    @staticmethod
+    def isneginf(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Whether `x` is negative infinity."""
+
+    @staticmethod
+    def isposinf(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Whether `x` is positive infinity."""
+
+    @staticmethod
+    def lcm(x1: ArrayLike, x2: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """The least common multiple of integers."""
+
+    @staticmethod
+    def ldexp(x1: ArrayLike, x2: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """`x1 * 2 ** x2`."""
 
     @staticmethod
     def left_shift(x1: ArrayLike, x2: ArrayLike, *, out: NDArray | None = None) -> NDArray:
@@ -1928,6 +2038,10 @@ class NpOps:
     @staticmethod
     def log2(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """Logarithm to base 2."""
+
+    @staticmethod
+    def logaddexp(x1: ArrayLike, x2: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """`log(exp(x1) + exp(x2))`, without overflow."""
 
     @staticmethod
     def logical_and(x1: ArrayLike, x2: ArrayLike, *, out: NDArray | None = None) -> NDArray:
@@ -2171,6 +2285,10 @@ class NpOps:
     @staticmethod
     def sign(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """-1, 0 or 1 by the sign of `x`."""
+
+    @staticmethod
+    def signbit(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """Whether the sign of `x` is minus, also that of a zero."""
 
     @staticmethod
     def sin(x: ArrayLike, *, out: NDArray | None = None) -> NDArray:
@@ -2471,7 +2589,15 @@ class ArrayOps:
     def log_sigmoid(self, *, out: NDArray | None = None) -> NDArray:
         """`log(sigmoid(x))`, without underflow."""
 
-    def log_softmax(self, axis: int = -1, temperature: float | None = None, *, out: NDArray | None = None) -> NDArray:
+    def log_softmax(
+        self,
+        axis: int = -1,
+        temperature: float | None = None,
+        dtype: DTypeLike | None = None,
+        use_length: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
         """`x - log(sum(exp(x)))` along an axis."""
 
     def max(
@@ -2589,6 +2715,9 @@ class ArrayOps:
     def ravel(self, order: Literal["C"] = 'C', *, out: NDArray | None = None) -> NDArray:
         """The values as a vector."""
 
+    def rcbrt(self, *, out: NDArray | None = None) -> NDArray:
+        """`1 / cbrt(x)`."""
+
     def reciprocal(self, *, out: NDArray | None = None) -> NDArray:
         """`1 / x`."""
 
@@ -2622,6 +2751,9 @@ class ArrayOps:
 
     def rint(self, *, out: NDArray | None = None) -> NDArray:
         """The nearest integer, halves to even."""
+
+    def round(self, *, out: NDArray | None = None) -> NDArray:
+        """The nearest integer, halves away from 0."""
 
     def rsqrt(self, *, out: NDArray | None = None) -> NDArray:
         """`1 / sqrt(x)`."""
@@ -2666,8 +2798,28 @@ class ArrayOps:
     ) -> NDArray:
         """The array cut to the shape of another, along all axes or some."""
 
-    def softmax(self, axis: int = -1, temperature: float | None = None, *, out: NDArray | None = None) -> NDArray:
+    def softmax(
+        self,
+        length: ArrayLike | None = None,
+        axis: int = -1,
+        temperature: float | None = None,
+        dtype: DTypeLike | None = None,
+        use_length: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
         """`exp(x) / sum(exp(x))` along an axis."""
+
+    def softmin(
+        self,
+        axis: int = -1,
+        temperature: float | None = None,
+        dtype: DTypeLike | None = None,
+        use_length: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """`softmax(-x)` along an axis."""
 
     def softsign(self, *, out: NDArray | None = None) -> NDArray:
         """`x / (1 + abs(x))`."""

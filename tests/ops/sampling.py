@@ -149,6 +149,7 @@ class Sample:
     work: str | None = None  # "as is": the reference sees the values in their own types
     check: Callable[..., None] | None = None  # for what has no reference: random numbers
     training: bool = False
+    slope_of: Callable[..., Any] | None = None  # what the gradient is that of, where it is another function
     number: int = 0  # among the samples of the op
 
     @property

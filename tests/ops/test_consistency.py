@@ -177,7 +177,10 @@ def test_overlapping_out(sample, how):
         size = (len(range(101)[before]),)
         s = sample.with_shapes([size if a.number is None else () for a in sample.args])
         inputs = inputs_of(s, s.make(dtype), types_of(s, dtype))
-        want = call(s.op, inputs, s.attrs)[0]
+        try:
+            want = call(s.op, inputs, s.attrs)[0]
+        except core.ShapeError:
+            pytest.skip("its inputs have shapes of their own")
         if type_of(want) != dtype:
             pytest.skip("the result has another type")
         for k in open_args:

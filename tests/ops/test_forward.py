@@ -139,7 +139,7 @@ def test_numbers_with_arrays_of_one_value(dtype, shape):
 @pytest.mark.parametrize("sample", cases([s for s in WITH_REFERENCE if TABLE[s.op]["elementwise"] and not s.number]))
 def test_numbers_alone(sample):
     """Without an array, Python numbers make one: bool, int64 or float32."""
-    for values, dtype in (([2.5, 1.5, 3.5], "float32"), ([2, 1, 3], "int64")):
+    for values, dtype in (([2.5, 1.5, 3.5, 0.5], "float32"), ([2, 1, 3, 1], "int64")):
         if dtype in sample.dtypes and all(a.dtype is None for a in sample.args):
             numbers = values[: len(sample.args)]
             plain = replace(sample, args=tuple(replace(a, number=None) for a in sample.args))

@@ -59,7 +59,7 @@ class Problem:
 
     def value(self, values):
         with np.errstate(all="ignore"):
-            answer = self.sample.ref(*values, **self.sample.attrs)
+            answer = (self.sample.slope_of or self.sample.ref)(*values, **self.sample.attrs)
         answers = answer if isinstance(answer, list) else [answer]
         floats = [a for a in answers if np.asarray(a).dtype.kind == "f"]
         return sum(float(np.sum(h * a)) for h, a in zip(self.heads, floats, strict=True))

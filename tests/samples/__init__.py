@@ -5,11 +5,13 @@ from ops.sampling import SAMPLES, Sample
 
 from samples import (  # noqa: F401 - they add theirs
     bitwise,
+    contrib,
     elementwise,
     fft,
     linalg,
     matrices,
     movement,
+    numpy_only,
     order,
     parts,
     positions,

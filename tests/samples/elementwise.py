@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 from ops.sampling import (
+    ALL,
     FLOATS,
     INTS,
     NUMBERS,
@@ -63,6 +64,13 @@ unary("floor", np.floor, -30, 30, result="same", grad=(), exact=True)
 unary("ceil", np.ceil, -30, 30, result="same", grad=(), exact=True)
 unary("trunc", np.trunc, -30, 30, result="same", grad=(), exact=True)
 unary("rint", np.rint, -30, 30, grad=(), exact=True)
+unary("round", lambda x: np.copysign(np.floor(np.abs(x) + 0.5), x), -30, 30, result="same", grad=(), exact=True,
+      dtypes=(*INTS, "float32", "float64"))  # fmt: skip
+unary("rcbrt", lambda x: 1 / np.cbrt(x), 0.2, 4)
+for _attrs in ({}, {"alpha": 0.5, "beta": 0.1}):
+    sample("hard_sigmoid", real(2, 3, low=-2, high=-0.5), attrs=_attrs, dtypes=FLOATS, grad=(0,), rtol=2, atol=2,
+           ref=lambda x, alpha=0.2, beta=0.5: np.clip(alpha * x + beta, 0, 1), edge=[((),), ((0, 3),), ((31, 17),)],
+           bad=[refuse("alpha='x'", alpha="x")])  # fmt: skip
 unary("relu", lambda x: np.maximum(x, 0), result="same", away=(0,), exact=True)
 unary("sigmoid", _sigmoid, rtol=2)
 unary("log_sigmoid", lambda x: -np.logaddexp(0, -x), rtol=2)
@@ -71,12 +79,30 @@ unary("erf", _erf)
 unary("gelu", lambda x: x * 0.5 * _erfc(-x / math.sqrt(2)), rtol=4)
 unary("degrees", np.degrees, dtypes=NUMBERS)
 unary("radians", np.radians, dtypes=NUMBERS)
-unary("isnan", np.isnan, result="bool", grad=(), exact=True)
 unary("logical_not", np.logical_not, result="bool", grad=(), exact=True)
 
 # Arithmetic of two arrays.
 _small = {"low": -20, "high": 20}
 _positive = real(2, 3, low=0.3, high=3)
+for _op, _ref, _result in (("add", np.add, "count"), ("sub", np.subtract, "count"), ("mul", np.multiply, "same"),
+                           ("div", np.divide, "float")):  # fmt: skip
+    sample(f"elemwise_{_op}", real(2, 3), real(2, 3, away=(0,)), ref=_ref, result=_result, grad=(0, 1), exact=True,
+           dtypes=FLOATS if _op == "div" else ALL, edge=[((), ()), ((0, 3), (0, 3)), ((7,), (7,))],
+           bad=[refuse(f"elemwise_{_op}", "(2, 3)", "(3,)", "broadcast", shapes=((2, 3), (3,)))])  # fmt: skip
+for _n in (1, 2, 3, 4, 6, 30):
+    sample(
+        "add_n",
+        *[real(2, 3)] * _n,
+        ref=lambda *args: sum(args),
+        grad=tuple(range(min(_n, 3))),
+        dtypes=NUMBERS,
+        exact=True,
+        rtol=4,
+        atol=8 + 2 * _n,
+        edge=[((),) * _n, ((0, 3),) * _n, ((7, 1, 2),) * _n],
+        big=((3, 70001),) * _n,
+        bad=[refuse("add_n", "one shape", "(2, 3)", "(3,)", shapes=((2, 3),) * (_n - 1) + ((3,),))] if _n > 1 else [],
+    )
 binary("broadcast_add", np.add, result="count", exact=True)
 binary("broadcast_sub", np.subtract, result="count", exact=True)
 binary("broadcast_mul", np.multiply, exact=True)

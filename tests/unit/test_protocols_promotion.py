@@ -19,7 +19,7 @@ INTS = [name for name in NAMES if name not in FLOATS and name != "bool"]
 ROWS = [row["name"] for row in _core.op_table() if row["elementwise"] and len(row["inputs"]) == 2 and not row["attrs"]]
 # What two bool arrays make, where it is not bool.
 COUNTS = {"broadcast_add": "int64", "broadcast_sub": "int64", "broadcast_power": "int64", "left_shift": "int8",
-          "right_shift": "int8"}  # fmt: skip
+          "right_shift": "int8", "gcd": "int64", "lcm": "int64"}  # fmt: skip
 
 
 def met(a, b):

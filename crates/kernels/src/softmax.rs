@@ -4,6 +4,7 @@
 //! where it lies if it lies well, else in buffers. A block is one row along the axis, or, where the axis is short or is not
 //! the innermost, several columns side by side. A row too long for the cache is cut into pieces whose maxima and sums are
 //! joined in order.
+mod length;
 mod small;
 
 use crate::map::{Class, Map};
@@ -14,6 +15,8 @@ use gluonish_base::isa::isa;
 use gluonish_base::{Cause, DType, Result, pool};
 use smallvec::SmallVec;
 use std::slice::from_raw_parts;
+
+pub use length::softmax_of_length;
 
 static DIV: Map = crate::map!(float | i, x, y | i.div(x, y));
 static RECIPROCAL: Map = crate::map!(float | i, x | i.div(i.c(1.0), x));

@@ -40,6 +40,11 @@ impl<'a> View<'a> {
         self.ptr.cast()
     }
 
+    /// Whether it stands for an optional input that was not given: no array has that few dimensions and no element.
+    pub fn is_absent(&self) -> bool {
+        self.size == 0 && self.shape.is_empty()
+    }
+
     pub fn ndim(&self) -> usize {
         self.shape.len()
     }

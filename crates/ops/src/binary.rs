@@ -36,16 +36,16 @@ fn raised(c: &Call<'_>, outs: &mut Metas) -> Result {
 }
 
 rows! {
-    ADD = binary(&["broadcast_add", "add", "elemwise_add", "broadcast_plus"], "`lhs + rhs`.", map!(num |i, a, b| i.add(a, b)))
+    ADD = binary(&["broadcast_add", "add", "broadcast_plus"], "`lhs + rhs`.", map!(num |i, a, b| i.add(a, b)))
         .infer(infer::counting).np(&["add"]).operator("add").onnx("Add")
         .grad(&[], |r| { r.grad(0, || r.dy()); r.grad(1, || r.dy()); });
-    SUBTRACT = binary(&["broadcast_sub", "subtract", "elemwise_sub", "broadcast_minus"], "`lhs - rhs`.", map!(num |i, a, b| i.sub(a, b)))
+    SUBTRACT = binary(&["broadcast_sub", "subtract", "broadcast_minus"], "`lhs - rhs`.", map!(num |i, a, b| i.sub(a, b)))
         .infer(infer::counting).np(&["subtract"]).operator("sub").onnx("Sub")
         .grad(&[], |r| { r.grad(0, || r.dy()); r.grad(1, || r.neg(r.dy())); });
-    MULTIPLY = binary(&["broadcast_mul", "multiply", "elemwise_mul"], "`lhs * rhs`.", map!(num |i, a, b| i.mul(a, b)))
+    MULTIPLY = binary(&["broadcast_mul", "multiply"], "`lhs * rhs`.", map!(num |i, a, b| i.mul(a, b)))
         .np(&["multiply"]).operator("mul").onnx("Mul")
         .grad(&[x(1).when(0), x(0).when(1)], |r| { r.grad(0, || r.mul(r.dy(), r.x(1))); r.grad(1, || r.mul(r.dy(), r.x(0))); });
-    DIVIDE = binary(&["broadcast_div", "divide", "true_divide", "elemwise_div"], "`lhs / rhs`, as real numbers.", map!(float |i, a, b| i.div(a, b)))
+    DIVIDE = binary(&["broadcast_div", "divide", "true_divide"], "`lhs / rhs`, as real numbers.", map!(float |i, a, b| i.div(a, b)))
         .np(&["divide", "true_divide"]).operator("truediv").onnx("Div")
         .grad(&[x(1), y(0).when(1)], |r| {
             r.grad(0, || r.div(r.dy(), r.x(1)));

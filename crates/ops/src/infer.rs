@@ -36,11 +36,21 @@ pub fn promoted(ins: &[View<'_>]) -> DType {
             arrays = Some(arrays.map_or(v.dtype, |d| d.promote(v.dtype)));
         }
     }
+    if ins.len() > 2 && arrays == Some(DType::F64) {
+        arrays = Some(widest(ins));
+    }
     if !scalars {
         return arrays.unwrap_or(DType::F32);
     }
     let numbers = ins.iter().filter_map(|v| v.scalar);
     numbers.fold(arrays, |d, s| Some(d.map_or(s.dtype(), |d| d.with_scalar(s)))).unwrap_or(DType::F32)
+}
+
+/// The type of several arrays that met as float64: integers of which no type holds all count for nothing beside floats.
+#[cold]
+fn widest(ins: &[View<'_>]) -> DType {
+    let arrays = ins.iter().filter(|v| v.scalar.is_none() && v.dtype.is_float());
+    arrays.map(|v| v.dtype).reduce(DType::promote).unwrap_or(DType::F64)
 }
 
 /// The shape that all operands broadcast to.

@@ -1,9 +1,11 @@
 //! Elementwise functions of one array: a formula, a gradient, nothing else.
+use crate::attr::Attr;
 use crate::binary::binary;
 use crate::cost::Cost;
 use crate::def::{Body, DATA, Flags, Grad, Op, rows, x, y};
 use crate::infer;
-use crate::rows::GREATER;
+use crate::rows::{CLIP, GREATER};
+use crate::rule::V;
 use gluonish_kernels::formula::ONE_OVER_SQRT_TWO_PI;
 use gluonish_kernels::map;
 use gluonish_kernels::map::Map;
@@ -77,6 +79,17 @@ rows! {
     CEIL = unary(&["ceil"], "The smallest integer not below `x`.", map!(float |i, x| i.ceil(x), int |_i, x| x)).no_grad(Grad::Zero).onnx("Ceil");
     TRUNC = unary(&["trunc", "fix"], "The integer part of `x`.", map!(float |i, x| i.trunc(x), int |_i, x| x)).no_grad(Grad::Zero);
     RINT = unary(&["rint"], "The nearest integer, halves to even.", map!(float |i, x| i.round(x))).no_grad(Grad::Zero).onnx("Round");
+    ROUND = unary(&["round"], "The nearest integer, halves away from 0.", map!(float |i, x| i.round_away(x), int |_i, x| x))
+        .no_grad(Grad::Zero).np(&[]);
+    RCBRT = unary(&["rcbrt"], "`1 / cbrt(x)`.", map!(float |i, x| i.reciprocal(i.cbrt(x))))
+        .grad(&[y(0)], |r| r.grad(0, || r.mul(r.dy(), r.mul(r.square(r.square(r.y(0))), -1.0 / 3.0)))).np(&[]);
+    HARD_SIGMOID = Op::new("hard_sigmoid", "`alpha * x + beta`, held between 0 and 1.", DATA, Body::Compose(|r, v| {
+            let (alpha, beta) = (r.attrs().float(0), r.attrs().float(1));
+            let zero_one = [V::from(0.0), V::from(1.0)];
+            r.call(&CLIP, &[r.add(r.mul(v[0], alpha), beta), zero_one[0], zero_one[1]], &[])
+        }))
+        .attrs(&[Attr::float("alpha", 0.2, "The slope."), Attr::float("beta", 0.5, "The value at 0.")])
+        .nd(&["hard_sigmoid"]).onnx("HardSigmoid");
     RELU = unary(&["relu"], "`max(x, 0)`.", map!(num |i, x| i.relu(x)))
         .grad(&[y(0)], |r| r.grad(0, || r.select(r.binary_op(&GREATER, r.y(0), 0.0), r.dy(), 0.0))).np(&[]).onnx("Relu");
     SIGMOID = unary(&["sigmoid"], "`1 / (1 + exp(-x))`.", map!(float |i, x| i.sigmoid(x)))
@@ -103,7 +116,6 @@ rows! {
         .grad(&[], |r| r.grad(0, || r.mul(r.dy(), 180.0 / PI))).np(&["degrees", "rad2deg"]);
     RADIANS = unary(&["radians"], "Degrees to radians.", map!(float |i, x| i.mul(x, i.c(PI / 180.0))))
         .grad(&[], |r| r.grad(0, || r.mul(r.dy(), PI / 180.0))).np(&["radians", "deg2rad"]);
-    ISNAN = unary(&["isnan"], "Whether `x` is not a number.", map!(compare |i, x| i.is_nan(x))).no_grad(Grad::Zero).methods(&[]);
     LOGICAL_NOT = unary(&["logical_not"], "Whether `x` is 0.", map!(compare |i, x| i.is_zero(x)))
         .no_grad(Grad::Zero).methods(&[]).onnx("Not");
 }

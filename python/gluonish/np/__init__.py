@@ -26,6 +26,7 @@ from gluonish.np import (
     composed,
     constants,
     creation,
+    elementwise,
     joining,
     linalg,
     order,
@@ -44,6 +45,7 @@ from gluonish.np.composed import *  # noqa: E402, F403
 from gluonish.np.constants import *  # noqa: E402, F403
 from gluonish.np.creation import *  # noqa: E402, F403
 from gluonish.np.einsum import einsum  # noqa: E402
+from gluonish.np.elementwise import *  # noqa: E402, F403
 from gluonish.np.files import load, save, savez  # noqa: E402
 from gluonish.np.joining import *  # noqa: E402, F403
 from gluonish.np.order import *  # noqa: E402, F403
@@ -58,6 +60,7 @@ __all__ = ["NumpyFallbackWarning", "einsum", "linalg", "ndarray", "random"]
 __all__ += composed.__all__
 __all__ += constants.__all__
 __all__ += creation.__all__
+__all__ += elementwise.__all__
 __all__ += ["load", "save", "savez"]
 __all__ += joining.__all__
 __all__ += positions.__all__

@@ -163,6 +163,8 @@ pub(crate) fn cast_fn(from: DType, to: DType) -> Cast {
         (DType::F16, DType::F32) => f16c::load,
         #[cfg(target_arch = "x86_64")]
         (DType::F32, DType::F16) => f16c::store,
+        #[cfg(target_arch = "x86_64")]
+        (DType::F32, DType::Bool) => truth::store,
         _ => AVX2[from as usize][to as usize],
     }
 }
@@ -200,6 +202,38 @@ mod f16c {
                 dst.add(2 * k).cast::<__m128i>().write_unaligned(h);
             }
             body::<f32, F16>(dst.add(2 * whole), to, src.add(4 * whole), from, n - whole);
+        }
+    }
+}
+
+/// The truth of float32 values: what every comparison of arrays ends with.
+#[cfg(target_arch = "x86_64")]
+mod truth {
+    use super::super::half::Bool;
+    use super::body;
+    use std::arch::x86_64::*;
+
+    /// # Safety
+    /// As for [`super::Cast`], and the processor has AVX2.
+    #[target_feature(enable = "avx2")]
+    pub(super) unsafe fn store(dst: *mut u8, to: isize, src: *const u8, from: isize, n: usize) {
+        let whole = if (to, from) == (1, 1) { n & !31 } else { 0 };
+        let zero = _mm256_setzero_ps();
+        let order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+        // SAFETY: whole groups of 32 lie within both sides; the rest is passed on.
+        unsafe {
+            for k in (0..whole).step_by(32) {
+                let mask = |part: usize| {
+                    let x = src.add(4 * (k + 8 * part)).cast::<__m256>().read_unaligned();
+                    _mm256_castps_si256(_mm256_cmp_ps::<_CMP_NEQ_UQ>(x, zero))
+                };
+                // Packing works within halves of a register, so the groups of four come out of order.
+                let low = _mm256_packs_epi32(mask(0), mask(1));
+                let high = _mm256_packs_epi32(mask(2), mask(3));
+                let bytes = _mm256_permutevar8x32_epi32(_mm256_packs_epi16(low, high), order);
+                dst.add(k).cast::<__m256i>().write_unaligned(_mm256_and_si256(bytes, _mm256_set1_epi8(1)));
+            }
+            body::<f32, Bool>(dst.add(whole), to, src.add(4 * whole), from, n - whole);
         }
     }
 }

@@ -72,6 +72,10 @@ macro_rules! float {
             fn patch(self, m: $v, y: $v, f: Fun, x: $v) -> $v {
                 if simd!($signs(m)) == 0 { y } else { self.select(m, self.each(f, x), y) }
             }
+            #[inline(always)]
+            fn patch2(self, m: $v, y: $v, f: Fun2, a: $v, b: $v) -> $v {
+                if simd!($signs(m)) == 0 { y } else { self.select(m, self.each2(f, a, b), y) }
+            }
         }
         impl Float for Avx2<$t> {
             methods! { simd, $v, self;

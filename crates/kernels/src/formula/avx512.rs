@@ -93,6 +93,10 @@ macro_rules! float {
             fn patch(self, m: $m, y: $v, f: Fun, x: $v) -> $v {
                 if m == 0 { y } else { self.select(m, self.each(f, x), y) }
             }
+            #[inline(always)]
+            fn patch2(self, m: $m, y: $v, f: Fun2, a: $v, b: $v) -> $v {
+                if m == 0 { y } else { self.select(m, self.each2(f, a, b), y) }
+            }
         }
         impl Float for Avx512<$t> {
             methods! { simd, $v, self;

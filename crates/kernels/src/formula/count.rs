@@ -64,6 +64,7 @@ macro_rules! counter {
                 each(f: Fun, x: ()) = CALL;
                 each2(f: Fun2, a: (), b: ()) = CALL;
                 patch(m: (), y: (), f: Fun, x: ()) = 2;
+                patch2(m: (), y: (), f: Fun2, a: (), b: ()) = 2;
             }
         }
 

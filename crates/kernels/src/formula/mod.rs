@@ -18,8 +18,11 @@ pub(crate) mod logarithm;
 mod pack;
 pub(crate) mod power;
 pub(crate) mod real;
+pub(crate) mod root;
 mod shared;
 pub mod text;
+#[cfg(target_arch = "x86_64")]
+mod wide;
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) use avx2::Avx2;
@@ -29,6 +32,8 @@ pub use each::{Fun, Fun2};
 pub(crate) use pack::Pack;
 pub(crate) use shared::{call, derived, double_functions, each, each2, methods, single_functions};
 use std::f64::consts::FRAC_1_SQRT_2;
+#[cfg(target_arch = "x86_64")]
+pub(crate) use wide::Wide;
 
 /// Operations that every element type has. `V` is a value (a register of lanes, a line of text), `M` a mask.
 /// Integers wrap; comparisons with NaN are false, as in NumPy.
@@ -174,6 +179,8 @@ pub trait Lanes: Num {
     fn each2(self, f: Fun2, a: Self::V, b: Self::V) -> Self::V;
     /// `y`, but `f(x)` where the mask is set: for arguments that are hardly ever met.
     fn patch(self, m: Self::M, y: Self::V, f: Fun, x: Self::V) -> Self::V;
+    /// The same for a function of two values.
+    fn patch2(self, m: Self::M, y: Self::V, f: Fun2, a: Self::V, b: Self::V) -> Self::V;
 }
 
 /// Operations of real numbers. float32 has its own polynomials for the common functions (2.5 ulp or better, the
@@ -228,6 +235,15 @@ pub trait Float: Lanes {
     #[inline(always)]
     fn sign_bit(self, a: Self::V) -> Self::M {
         self.lt(self.copysign(self.c(1.0), a), self.c(0.0))
+    }
+    /// To the nearest integer, halves away from 0.
+    #[inline(always)]
+    fn round_away(self, x: Self::V) -> Self::V {
+        let whole = self.trunc(x);
+        let up = self.add(whole, self.copysign(self.c(1.0), x));
+        // The fraction is exact; that of an infinity is NaN, which is no half.
+        let is_half = self.le(self.c(0.5), self.abs(self.sub(x, whole)));
+        self.select(is_half, up, whole)
     }
     #[inline(always)]
     fn reciprocal(self, x: Self::V) -> Self::V {

@@ -116,6 +116,10 @@ macro_rules! float {
             fn patch(self, m: Self::M, y: Self::V, f: Fun, x: Self::V) -> Self::V {
                 from_fn(|k| if m[k] != 0 { Lane::apply(f, x[k]) } else { y[k] })
             }
+            #[inline(always)]
+            fn patch2(self, m: Self::M, y: Self::V, f: Fun2, a: Self::V, b: Self::V) -> Self::V {
+                from_fn(|k| if m[k] != 0 { Lane::apply2(f, a[k], b[k]) } else { y[k] })
+            }
         }
         impl Float for Pack<$t> {
             lanewise! { $t => $t, self;

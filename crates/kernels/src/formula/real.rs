@@ -9,10 +9,26 @@ pub(crate) fn sign<I: Float>(i: I, x: I::V) -> I::V {
     i.select(i.eq(x, zero), zero, i.select(i.eq(x, x), one, x))
 }
 
+/// What remains of the division rounded towards 0, exactly: it is a multiple of `b`'s last place below `b`. A quotient that
+/// rounds up to the next integer gives a remainder of the other sign, which another `b` mends.
+#[inline(always)]
+pub(crate) fn fmod<I: Float>(i: I, a: I::V, b: I::V) -> I::V {
+    /// Below this, neighbouring integers are all there in either type.
+    const FAR: f64 = (1u32 << 23) as f64;
+    let (x, y) = (i.abs(a), i.abs(b));
+    let q = i.trunc(i.div(x, y));
+    let rest = i.fma(i.neg(q), y, x);
+    let rest = i.select(i.lt(rest, i.c(0.0)), i.add(rest, y), rest);
+    let rest = i.copysign(i.select(i.lt(x, y), x, rest), a);
+    // A large quotient is no longer exact; a zero or what is not finite gives NaN by itself.
+    let far = i.and(i.and(i.le(i.c(FAR), q), i.is_finite(a)), i.lt(i.c(0.0), y));
+    i.patch2(far, rest, Fun2::Fmod, a, b)
+}
+
 /// The remainder with the divisor's sign, before a zero gets its sign.
 #[inline(always)]
 fn shifted<I: Float>(i: I, a: I::V, b: I::V) -> (I::V, I::V, I::M) {
-    let rest = i.each2(Fun2::Fmod, a, b);
+    let rest = fmod(i, a, b);
     let zero = i.c(0.0);
     let opposite = i.xor(i.lt(rest, zero), i.lt(b, zero));
     let wrong = i.and(i.ne(rest, zero), opposite);

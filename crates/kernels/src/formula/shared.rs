@@ -27,7 +27,7 @@ macro_rules! derived {
         }
         #[inline(always)]
         fn fmod(self, a: Self::V, b: Self::V) -> Self::V {
-            self.each2($crate::formula::Fun2::Fmod, a, b)
+            $crate::formula::real::fmod(self, a, b)
         }
     };
 }
@@ -65,9 +65,14 @@ macro_rules! single_functions {
         $crate::formula::call! { circular: sin cos tan arcsin arccos arctan }
         $crate::formula::call! { error: erf normal_cdf gelu_slope }
         $crate::formula::each! {
-            erfc Erfc erfinv Erfinv cbrt Cbrt gamma Gamma gammaln Gammaln digamma Digamma
+            erfc Erfc erfinv Erfinv gamma Gamma gammaln Gammaln digamma Digamma
         }
-        $crate::formula::each2! { hypot Hypot polygamma Polygamma }
+        $crate::formula::call! { root: cbrt }
+        $crate::formula::each2! { polygamma Polygamma }
+        #[inline(always)]
+        fn hypot(self, a: Self::V, b: Self::V) -> Self::V {
+            $crate::formula::root::hypot(self, a, b)
+        }
         #[inline(always)]
         fn arctan2(self, y: Self::V, x: Self::V) -> Self::V {
             $crate::formula::circular::arctan2(self, y, x)

@@ -117,6 +117,9 @@ macro_rules! float {
             fn patch(self, m: TextValue, y: TextValue, f: Fun, x: TextValue) -> TextValue {
                 self.0.bind($ty, format_args!("{m} ? ({}){}((double){x}) : {y}", $ty, f.cuda()))
             }
+            fn patch2(self, m: TextValue, y: TextValue, f: Fun2, a: TextValue, b: TextValue) -> TextValue {
+                self.0.bind($ty, format_args!("{m} ? ({}){}((double){a}, (double){b}) : {y}", $ty, f.cuda()))
+            }
         }
         impl Float for $name<'_> {
             calls! { $ty, self;

@@ -185,6 +185,9 @@ impl Lanes for Recorder<'_> {
     fn patch(self, _: Reg, y: Reg, _: Fun, _: Reg) -> Reg {
         self.refuse(y)
     }
+    fn patch2(self, _: Reg, y: Reg, _: Fun2, _: Reg, _: Reg) -> Reg {
+        self.refuse(y)
+    }
 }
 
 impl Float for Recorder<'_> {

@@ -105,6 +105,7 @@ impl Map {
 
 /// Makes a [`Map`] from a formula: `map!(kind |i, operands...| expression)`. Kinds: `num` for every element type, `float`
 /// for real numbers, `int` for integers, and `compare` (any type) or `test` (real numbers) where the result is a mask.
+/// `float` and `test` may be followed by another formula for integers.
 #[macro_export]
 macro_rules! map {
     (@arity $($x:ident)+) => { 0usize $(+ { let _ = stringify!($x); 1usize })+ };
@@ -138,6 +139,11 @@ macro_rules! map {
     (compare |$i:ident, $($x:ident),+ $(,)?| $body:expr) => {
         $crate::map!(@make NumFormula Num num Compare |$i, $($x),+| { let mask = $body; $i.number(mask) })
     };
+    (test |$i:ident, $($x:ident),+| $body:expr, int |$j:ident, $($y:ident),+| $other:expr) => {{
+        $crate::map!(@formula F FloatFormula Float |$i, $($x),+| { let mask = $body; $i.number(mask) });
+        $crate::map!(@formula G IntFormula Int |$j, $($y),+| { let mask = $other; $j.number(mask) });
+        $crate::map::Map::float_or_int::<F, G, { $crate::map!(@arity $($x)+) }>($crate::map::MapKind::Compare)
+    }};
     (test |$i:ident, $($x:ident),+ $(,)?| $body:expr) => {
         $crate::map!(@make FloatFormula Float float Compare |$i, $($x),+| { let mask = $body; $i.number(mask) })
     };

@@ -3,7 +3,7 @@ use super::{Class, MAX_INPUTS, Map, MapKind};
 use crate::formula::count::{Count, CountDouble};
 use crate::formula::text::{TextDouble, TextInt, TextSingle, TextValue};
 #[cfg(target_arch = "x86_64")]
-use crate::formula::{Avx2, Avx512};
+use crate::formula::{Avx2, Avx512, Bits, Wide};
 use crate::formula::{Float, FloatFormula, Int, IntFormula, Num, NumFormula, Pack};
 use std::array::from_fn;
 use std::cell::Cell;
@@ -96,6 +96,40 @@ unsafe fn sweep<F: On<I, N>, I: Vector, const N: usize>(
     }
 }
 
+/// The same for a long formula over float32: two registers at a time, as long as there are two.
+///
+/// # Safety
+/// As for [`Loop`].
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn sweep_wide<F: On<I, N> + On<Wide<I>, N>, I: Vector + Bits, const N: usize>(
+    i: I,
+    out: *mut u8,
+    ins: *const *const u8,
+    advance: u32,
+    n: usize,
+) {
+    let to = out.cast::<I::T>();
+    let pair = 2 * I::LANES;
+    // SAFETY: the caller gives `N` pointers, readable as `Loop` says; the offsets stay within what they cover.
+    unsafe {
+        let p: [*const I::T; N] = from_fn(|k| (*ins.add(k)).cast());
+        let step: [usize; N] = from_fn(|k| (advance >> k & 1) as usize);
+        let mut at = 0;
+        while at + pair <= n {
+            let half = |k: usize, skip: usize| i.load(p[k].add((at + skip) * step[k]));
+            let y = F::on(Wide(i), from_fn(|k| (half(k, 0), half(k, I::LANES))));
+            i.store(to.add(at), y.0);
+            i.store(to.add(at + I::LANES), y.1);
+            at += pair;
+        }
+        if at < n {
+            let rest: [*const u8; N] = from_fn(|k| p[k].add(at * step[k]).cast());
+            sweep::<F, I, N>(i, to.add(at).cast(), rest.as_ptr(), advance, n - at);
+        }
+    }
+}
+
 /// A loop for one instruction set: the instance it uses and the features it is compiled with.
 macro_rules! compiled {
     ($name:ident: $instance:ident $($features:literal)?) => {
@@ -122,6 +156,30 @@ compiled!(avx2: Avx2 "avx2,fma");
 #[cfg(target_arch = "x86_64")]
 compiled!(avx512: Avx512 "avx512f,avx512vl,avx512bw,avx512dq,avx2,fma");
 
+/// # Safety
+/// As for [`Loop`].
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,avx2,fma")]
+unsafe fn avx512_wide<F, const N: usize>(o: *mut u8, x: *const *const u8, advance: u32, n: usize)
+where
+    F: On<Avx512<f32>, N> + On<Wide<Avx512<f32>>, N>,
+{
+    // SAFETY: the instructions are enabled for this function; the rest is what the caller promises.
+    unsafe { sweep_wide::<F, _, N>(Avx512::new(), o, x, advance, n) }
+}
+
+/// float32 loops of formulas over real numbers, which are long: two registers at a time where there are 32 of them.
+#[cfg(target_arch = "x86_64")]
+const fn long_loops<F, const N: usize>() -> Option<Loops>
+where
+    F: On<Pack<f32>, N> + On<Avx2<f32>, N> + On<Avx512<f32>, N> + On<Wide<Avx512<f32>>, N>,
+{
+    Some([pack::<F, f32, N>, avx2::<F, f32, N>, avx512_wide::<F, N>])
+}
+#[cfg(not(target_arch = "x86_64"))]
+const fn long_loops<F: On<Pack<f32>, N>, const N: usize>() -> Option<Loops> {
+    Some([pack::<F, f32, N>; 3])
+}
 #[cfg(target_arch = "x86_64")]
 const fn float_loops<F, T, const N: usize>() -> Option<Loops>
 where
@@ -178,7 +236,7 @@ impl Map {
         Map {
             arity: arity::<N>(),
             kind,
-            loops: [float_loops::<OfFloat<F>, f32, N>(), float_loops::<OfFloat<F>, f64, N>(), None, None, None],
+            loops: [long_loops::<OfFloat<F>, N>(), float_loops::<OfFloat<F>, f64, N>(), None, None, None],
             count: count::<OfFloat<F>, N>,
             text: |class, t, x| match class {
                 Class::F32 => text::<OfFloat<F>, _, N>(TextSingle(t), x),
@@ -218,7 +276,7 @@ impl Map {
             arity: arity::<N>(),
             kind,
             loops: [
-                float_loops::<OfFloat<F>, f32, N>(),
+                long_loops::<OfFloat<F>, N>(),
                 float_loops::<OfFloat<F>, f64, N>(),
                 int_loops::<OfInt<G>, i32, N>(),
                 int_loops::<OfInt<G>, i64, N>(),
