@@ -32,6 +32,7 @@ GROUPS = [
     "imports",
     "breadth",
     "linalg",
+    "files",
 ]
 
 
