@@ -13,7 +13,7 @@ def gluonish() -> Names:
 
     p = mx.nd.array(probabilities(np))
     numbers = mx.nd.zeros((COUNT,))
-    return {"r": mx.nd.random, "sync": mx.nd.waitall, "n": COUNT, "few": FEW, "p": p, "numbers": numbers}
+    return {"r": mx.nd.random, "sync": mx.nd.waitall, "many": COUNT, "few": FEW, "p": p, "numbers": numbers}
 
 
 def torch() -> Names:
@@ -22,19 +22,19 @@ def torch() -> Names:
 
     return {
         "torch": torch,
-        "n": COUNT,
+        "many": COUNT,
         "few": FEW,
         "p": torch.from_numpy(probabilities(np)),
         "numbers": torch.zeros(COUNT),
         "two": torch.full((FEW,), 2.0),
-        "many": torch.full((FEW,), 50.0),
+        "fifty": torch.full((FEW,), 50.0),
     }
 
 
 def numpy() -> Names:
     import numpy as np
 
-    return {"g": np.random.default_rng(0), "n": COUNT, "few": FEW, "f32": np.float32, "p": probabilities(np)}
+    return {"g": np.random.default_rng(0), "many": COUNT, "few": FEW, "f32": np.float32, "p": probabilities(np)}
 
 
 def probabilities(np: object) -> object:
@@ -46,12 +46,16 @@ SETUP = {"gluonish": gluonish, "torch": torch, "numpy": numpy}
 CASES = [
     Case(
         "normal_10m",
-        {"gluonish": "r.normal(shape=n)", "torch": "torch.randn(n)", "numpy": "g.standard_normal(n, dtype=f32)"},
+        {
+            "gluonish": "r.normal(shape=many)",
+            "torch": "torch.randn(many)",
+            "numpy": "g.standard_normal(many, dtype=f32)",
+        },
         target=1.5,
     ),
     Case(
         "uniform_10m",
-        {"gluonish": "r.uniform(shape=n)", "torch": "torch.rand(n)", "numpy": "g.random(n, dtype=f32)"},
+        {"gluonish": "r.uniform(shape=many)", "torch": "torch.rand(many)", "numpy": "g.random(many, dtype=f32)"},
         target=1.5,
     ),
     Case("normal_in_place_10m", {"gluonish": "r.normal(out=numbers)", "torch": "numbers.normal_()"}, target=1.5),
@@ -59,17 +63,17 @@ CASES = [
     Case(
         "exponential_10m",
         {
-            "gluonish": "r.exponential(shape=n)",
+            "gluonish": "r.exponential(shape=many)",
             "torch": "numbers.exponential_()",
-            "numpy": "g.standard_exponential(n, dtype=f32)",
+            "numpy": "g.standard_exponential(many, dtype=f32)",
         },
     ),
     Case(
         "randint_10m",
         {
-            "gluonish": "r.randint(0, 1000, shape=n)",
-            "torch": "torch.randint(0, 1000, (n,), dtype=torch.int32)",
-            "numpy": "g.integers(0, 1000, n, dtype='int32')",
+            "gluonish": "r.randint(0, 1000, shape=many)",
+            "torch": "torch.randint(0, 1000, (many,), dtype=torch.int32)",
+            "numpy": "g.integers(0, 1000, many, dtype='int32')",
         },
     ),
     Case("shuffle_1m", {"gluonish": "r.shuffle(numbers[:few])", "torch": "numbers[:few][torch.randperm(few)]"}),
@@ -79,7 +83,7 @@ CASES = [
     ),
     Case(
         "poisson_1m",
-        {"gluonish": "r.poisson(50, shape=few)", "torch": "torch.poisson(many)", "numpy": "g.poisson(50, few)"},
+        {"gluonish": "r.poisson(50, shape=few)", "torch": "torch.poisson(fifty)", "numpy": "g.poisson(50, few)"},
     ),
     Case(
         "multinomial_1m_of_1000",

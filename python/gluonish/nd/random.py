@@ -18,11 +18,10 @@ from typing import Any
 
 import numpy.typing as npt
 
-from gluonish import _core
 from gluonish._core import NDArray
 from gluonish._faces import functions
 from gluonish._missing import explained
-from gluonish.context import ContextLike, device_index
+from gluonish.context import ContextLike
 
 __all__ = [
     "exponential",
@@ -44,20 +43,21 @@ Parameter = float | NDArray
 DType = npt.DTypeLike | None
 
 
+_ROWS = functions("nd")
+
+
 def _draw(
-    name: str, parameters: dict[str, Any], shape: Shape, dtype: DType, ctx: ContextLike, out: NDArray | None
+    name: str, parameters: tuple[Any, ...], shape: Shape, dtype: DType, ctx: ContextLike, out: NDArray | None
 ) -> NDArray:
     """Numbers of a distribution: by the row for numbers, or by that for arrays where a parameter is one."""
-    arrays = any(isinstance(value, NDArray) for value in parameters.values())
+    drawn: NDArray
+    if any(isinstance(value, NDArray) for value in parameters):
+        drawn = _ROWS[f"sample_{name}"](*parameters, shape, dtype, out=out)
+        return drawn
     if out is not None:
         dtype = out.dtype if dtype is None else dtype
-        shape = out.shape if shape is None and not arrays else shape
-    given = {key: value for key, value in (("shape", shape), ("dtype", dtype)) if value is not None}
-    drawn: NDArray
-    if arrays:
-        drawn = _core.invoke(f"sample_{name}", list(parameters.values()), given, out)
-    else:
-        drawn = _core.invoke(f"random_{name}", [], {**parameters, **given}, out, device_index(ctx))
+        shape = out.shape if shape is None else shape
+    drawn = _ROWS[f"random_{name}"](*parameters, shape, dtype, ctx=ctx, out=out)
     return drawn
 
 
@@ -75,7 +75,7 @@ def uniform(
     >>> bool(x.min() >= 2), bool(x.max() < 3)
     (True, True)
     """
-    return _draw("uniform", {"low": low, "high": high}, shape, dtype, ctx, out)
+    return _draw("uniform", (low, high), shape, dtype, ctx, out)
 
 
 def normal(
@@ -92,7 +92,7 @@ def normal(
     >>> normal(shape=(2, 3)).shape, normal(nd.array([0, 10]), nd.array([1, 2]), shape=5).shape
     ((2, 3), (2, 5))
     """
-    return _draw("normal", {"loc": loc, "scale": scale}, shape, dtype, ctx, out)
+    return _draw("normal", (loc, scale), shape, dtype, ctx, out)
 
 
 def randn(
@@ -123,7 +123,7 @@ def exponential(
     >>> bool(exponential(3, shape=100).min() > 0)
     True
     """
-    return _draw("exponential", {"lam": _rate(scale)}, shape, dtype, ctx, out)
+    return _draw("exponential", (_rate(scale),), shape, dtype, ctx, out)
 
 
 def _rate(scale: Any) -> Any:
@@ -146,7 +146,7 @@ def gamma(
     >>> gamma(2, 3, shape=(2, 3)).shape
     (2, 3)
     """
-    return _draw("gamma", {"alpha": alpha, "beta": beta}, shape, dtype, ctx, out)
+    return _draw("gamma", (alpha, beta), shape, dtype, ctx, out)
 
 
 def poisson(
@@ -161,7 +161,7 @@ def poisson(
     >>> poisson(0, shape=3).tolist(), poisson(5, shape=3, dtype="int32").dtype
     ([0.0, 0.0, 0.0], dtype('int32'))
     """
-    return _draw("poisson", {"lam": lam}, shape, dtype, ctx, out)
+    return _draw("poisson", (lam,), shape, dtype, ctx, out)
 
 
 def negative_binomial(
@@ -177,7 +177,7 @@ def negative_binomial(
     >>> negative_binomial(3, 1, shape=2).tolist()
     [0.0, 0.0]
     """
-    return _draw("negative_binomial", {"k": k, "p": p}, shape, dtype, ctx, out)
+    return _draw("negative_binomial", (k, p), shape, dtype, ctx, out)
 
 
 def generalized_negative_binomial(
@@ -193,7 +193,7 @@ def generalized_negative_binomial(
     >>> generalized_negative_binomial(0, 1, shape=2).tolist()
     [0.0, 0.0]
     """
-    return _draw("generalized_negative_binomial", {"mu": mu, "alpha": alpha}, shape, dtype, ctx, out)
+    return _draw("generalized_negative_binomial", (mu, alpha), shape, dtype, ctx, out)
 
 
 def randint(
@@ -210,7 +210,7 @@ def randint(
     >>> x.min().item(), x.max().item(), x.dtype
     (-2, 2, dtype('int32'))
     """
-    return _draw("randint", {"low": low, "high": high}, shape, dtype, ctx, out)
+    return _draw("randint", (low, high), shape, dtype, ctx, out)
 
 
 def rand_zipfian(

@@ -64,9 +64,9 @@ def exponential(
     >>> exponential(0.0, size=2).tolist(), exponential([1.0, 2.0]).shape
     ([0.0, 0.0], (2,))
     """
-    scale = checked(scale, "scale", "exponential")
-    drawn = _waits(_common(size, "exponential", scale), device_index(ctx, device), dtype)
-    return into(out, drawn * scale)
+    width = checked(scale, "scale", "exponential")
+    drawn = _waits(_common(size, "exponential", width), device_index(ctx, device), dtype)
+    return into(out, drawn * width)
 
 
 def laplace(
@@ -84,9 +84,9 @@ def laplace(
     >>> laplace(3.0, 0.0, size=2).tolist()
     [3.0, 3.0]
     """
-    loc, scale = _given(loc), checked(scale, "scale", "laplace")
-    shape, index = _common(size, "laplace", loc, scale), device_index(ctx, device)
-    return into(out, loc + (_waits(shape, index, dtype) - _waits(shape, index, dtype)) * scale)
+    centre, width = _given(loc), checked(scale, "scale", "laplace")
+    shape, index = _common(size, "laplace", centre, width), device_index(ctx, device)
+    return into(out, centre + (_waits(shape, index, dtype) - _waits(shape, index, dtype)) * width)
 
 
 def logistic(
@@ -103,10 +103,10 @@ def logistic(
     >>> logistic(size=(2, 3)).shape
     (2, 3)
     """
-    loc, scale = _given(loc), checked(scale, "scale", "logistic")
-    shape, index = _common(size, "logistic", loc, scale), device_index(ctx, device)
+    centre, width = _given(loc), checked(scale, "scale", "logistic")
+    shape, index = _common(size, "logistic", centre, width), device_index(ctx, device)
     # The ratio of two exponential numbers is distributed as the odds of a uniform one.
-    return into(out, loc + (_waits(shape, index).log() - _waits(shape, index).log()) * scale)
+    return into(out, centre + (_waits(shape, index).log() - _waits(shape, index).log()) * width)
 
 
 def gumbel(
@@ -123,8 +123,8 @@ def gumbel(
     >>> gumbel(size=(2, 3)).shape
     (2, 3)
     """
-    loc, scale = _given(loc), checked(scale, "scale", "gumbel")
-    return into(out, loc - _waits(_common(size, "gumbel", loc, scale), device_index(ctx, device)).log() * scale)
+    centre, width = _given(loc), checked(scale, "scale", "gumbel")
+    return into(out, centre - _waits(_common(size, "gumbel", centre, width), device_index(ctx, device)).log() * width)
 
 
 def lognormal(
@@ -159,8 +159,8 @@ def rayleigh(
     >>> rayleigh(0.0, size=2).tolist()
     [0.0, 0.0]
     """
-    scale = checked(scale, "scale", "rayleigh")
-    return into(out, (_waits(_common(size, "rayleigh", scale), device_index(ctx, device)) * 2).sqrt() * scale)
+    width = checked(scale, "scale", "rayleigh")
+    return into(out, (_waits(_common(size, "rayleigh", width), device_index(ctx, device)) * 2).sqrt() * width)
 
 
 def weibull(
@@ -176,8 +176,8 @@ def weibull(
     >>> weibull(2.0, size=(2, 3)).shape
     (2, 3)
     """
-    power = 1.0 / checked(a, "a", "weibull", reached=False)
-    return into(out, _waits(_common(size, "weibull", a), device_index(ctx, device)) ** power)
+    exponent = checked(a, "a", "weibull", reached=False)
+    return into(out, _waits(_common(size, "weibull", exponent), device_index(ctx, device)) ** (1.0 / exponent))
 
 
 def pareto(
@@ -193,8 +193,8 @@ def pareto(
     >>> bool(pareto(3.0, size=100).min() > 0)
     True
     """
-    a = checked(a, "a", "pareto", reached=False)
-    return into(out, (_waits(_common(size, "pareto", a), device_index(ctx, device)) / a).expm1())
+    exponent = checked(a, "a", "pareto", reached=False)
+    return into(out, (_waits(_common(size, "pareto", exponent), device_index(ctx, device)) / exponent).expm1())
 
 
 def power(
@@ -210,8 +210,8 @@ def power(
     >>> bool(power(3.0, size=100).max() <= 1)
     True
     """
-    a = checked(a, "a", "power", reached=False)
-    return into(out, (-_waits(_common(size, "power", a), device_index(ctx, device)) / a).exp())
+    exponent = checked(a, "a", "power", reached=False)
+    return into(out, (-_waits(_common(size, "power", exponent), device_index(ctx, device)) / exponent).exp())
 
 
 def chisquare(

@@ -87,6 +87,8 @@ mod tests {
                 assert!((a - b).abs() <= 3e-7 * b.abs(), "ln {u}: {a} {b}");
                 let (a, b) = (double::ln(u), u.ln());
                 assert!((a - b).abs() <= 8e-16 * b.abs(), "ln {u}: {a} {b}");
+                let (a, b) = (single::minus_ln((1.0 - u) as f32, u as f32) as f64, -(-(u as f32 as f64)).ln_1p());
+                assert!(u > 0.9 || (a - b).abs() <= 4e-7 * b.abs(), "ln(1 - {u}): {a} {b}");
             }
             for x in [t * FRAC_PI_4, -t * FRAC_PI_4] {
                 let ((s, c), (ds, dc)) = (single::sin_cos(x as f32), double::sin_cos(x));
