@@ -11,21 +11,22 @@ pub struct Ticket {
     pub counter: u64,
 }
 
-const M0: u32 = 0xD251_1F53;
-const M1: u32 = 0xCD9E_8D57;
-const W0: u32 = 0x9E37_79B9;
-const W1: u32 = 0xBB67_AE85;
+/// What the first and the third word are multiplied by in each round.
+pub const MULTIPLIERS: [u32; 2] = [0xD251_1F53, 0xCD9E_8D57];
+/// What the key grows by from round to round.
+pub const STEPS: [u32; 2] = [0x9E37_79B9, 0xBB67_AE85];
+pub const ROUNDS: usize = 10;
 
 /// The bijection itself.
 #[inline]
 pub fn philox(mut c: [u32; 4], key: [u32; 2]) -> [u32; 4] {
     let [mut k0, mut k1] = key;
-    for _ in 0..10 {
-        let p0 = M0 as u64 * c[0] as u64;
-        let p1 = M1 as u64 * c[2] as u64;
+    for _ in 0..ROUNDS {
+        let p0 = MULTIPLIERS[0] as u64 * c[0] as u64;
+        let p1 = MULTIPLIERS[1] as u64 * c[2] as u64;
         c = [(p1 >> 32) as u32 ^ c[1] ^ k0, p1 as u32, (p0 >> 32) as u32 ^ c[3] ^ k1, p0 as u32];
-        k0 = k0.wrapping_add(W0);
-        k1 = k1.wrapping_add(W1);
+        k0 = k0.wrapping_add(STEPS[0]);
+        k1 = k1.wrapping_add(STEPS[1]);
     }
     c
 }

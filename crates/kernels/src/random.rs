@@ -13,6 +13,7 @@
 //! Other distributions, and all whose parameters are arrays, take a number of words that is not known before: value `i`
 //! then has blocks of its own (`stream`), whose counters have `i` in the first two words, the block's number in the third
 //! and 1 in the fourth. They are computed in float64 whatever the type of the result.
+mod blocks;
 mod choose;
 mod count;
 mod distribution;
@@ -26,11 +27,11 @@ use crate::dispatch::Elem;
 use crate::reduce::{Acc, Sink};
 use crate::view::{Cx, Mode, Out};
 use crate::walk::Walk;
+use blocks::Words;
 pub use choose::{categories, counts, permutation};
 pub use distribution::*;
 use generate::{
-    Words, bernoulli_32, exponential_32, exponential_64, normal_32, normal_64, randint_64, uniform_32, uniform_64,
-    words,
+    bernoulli_32, exponential_32, exponential_64, normal_32, normal_64, randint_64, uniform_32, uniform_64, words,
 };
 use gluonish_base::{Cause, DType, Result, pool};
 use half::{bf16, f16};

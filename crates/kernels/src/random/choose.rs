@@ -1,6 +1,7 @@
 //! Choices: categories by their probabilities, how often each of them came, and permutations.
+use super::blocks::{LANES, Words};
 use super::count::Binomial;
-use super::generate::{LANES, Words, longs, words};
+use super::generate::{longs, words};
 use super::sample::{position, values};
 use super::stream::{READY, Stream, first_blocks};
 use crate::reduce::Sink;

@@ -1,10 +1,8 @@
 //! Whole groups of random values: the words of sixteen Philox blocks at once, and what they become.
+use super::blocks::{Key, LANES, Words, blocks};
 use super::polar::{double, single};
 use crate::per_isa;
-use gluonish_base::philox::philox;
 
-/// Blocks in a group: as many as the widest registers have lanes.
-pub(super) const LANES: usize = 16;
 /// Words in a group.
 const WORDS: usize = 4 * LANES;
 
@@ -13,25 +11,12 @@ pub(super) const fn group<T>() -> usize {
     WORDS * 4 / size_of::<T>()
 }
 
-pub(super) type Key = [u32; 2];
-
-/// The words of a group, the first ones of all blocks first.
-pub(super) type Words = [[u32; LANES]; 4];
-
-// Making the words and using them are functions of their own: the compiler makes better loops of them than of both at once.
-per_isa! {
-    /// The words of groups from number `first` on.
-    pub(super) fn words(key: Key, first: u64, to: &mut [Words]) {
-        for (group, to) in (first..).zip(to) {
-            let block = group.wrapping_mul(LANES as u64);
-            for lane in 0..LANES {
-                let w = philox([block as u32 + lane as u32, (block >> 32) as u32, 0, 0], key);
-                for (row, w) in to.iter_mut().zip(w) {
-                    row[lane] = w;
-                }
-            }
-        }
-    }
+/// The words of groups from number `first` on.
+pub(super) fn words(key: Key, first: u64, to: &mut [Words]) {
+    blocks(key, to, |group| {
+        let block = first.wrapping_add(group as u64).wrapping_mul(LANES as u64);
+        [block as u32, (block >> 32) as u32, 0, 0]
+    });
 }
 
 /// Groups of 32-bit values: `f` makes one from its word.

@@ -1,16 +1,16 @@
 //! The functions that Box and Muller need, on restricted arguments, in plain multiplications and additions: no branches,
 //! so that loops become vector code, and no fused operations, so that every machine gives the same bits.
 
+/// `a + x (b + x (c + ...))`. Written out here: an iterator may not become part of code for an instruction set.
+macro_rules! series {
+    ($x:ident, $a:expr) => { $a };
+    ($x:ident, $a:expr, $($rest:expr),+) => { $a + $x * series!($x, $($rest),+) };
+}
+
 /// Coefficients of series, by the type they are in.
 macro_rules! polar {
     ($name:ident, $t:ident, $bits:ident, $int:ident, $mantissa:literal, $sqrt_half:literal, ln: [$($ln:expr),*], sin: [$($sin:expr),*], cos: [$($cos:expr),*]) => {
         pub(super) mod $name {
-            /// `c[0] + x (c[1] + x (c[2] + ...))`.
-            #[inline(always)]
-            fn series(x: $t, c: &[$t]) -> $t {
-                c.iter().rev().fold(0.0, |y, c| y * x + c)
-            }
-
             /// Natural logarithm of a normal number: `ln m = 2 (s + s^3/3 + s^5/5 + ...)` with `s = (m - 1) / (m + 1)`
             /// for the mantissa `m` between the roots of 1/2 and 2.
             #[inline(always)]
@@ -37,14 +37,14 @@ macro_rules! polar {
             fn sum(exponent: $int, less: $t, m: $t) -> $t {
                 let s = less / (m + 1.0);
                 let z = s * s;
-                exponent as $t * std::$t::consts::LN_2 + (2.0 * s + s * (z * series(z, &[$($ln),*])))
+                exponent as $t * std::$t::consts::LN_2 + (2.0 * s + s * (z * series!(z, $($ln),*)))
             }
 
             /// Sine and cosine for arguments of at most a quarter of pi, by Taylor.
             #[inline(always)]
             pub(in crate::random) fn sin_cos(x: $t) -> ($t, $t) {
                 let z = x * x;
-                (x + x * (z * series(z, &[$($sin),*])), 1.0 + z * series(z, &[$($cos),*]))
+                (x + x * (z * series!(z, $($sin),*)), 1.0 + z * series!(z, $($cos),*))
             }
 
             /// Two independent normal numbers from a number in (0, 1] and an angle: `quarter` turns (two bits) and `rest`.

@@ -1,7 +1,7 @@
 //! Values of a distribution whose parameters are numbers or arrays: for each place of the parameters' common shape, as
 //! many values as the output has room for.
+use super::blocks::{LANES, Words};
 use super::distribution::Distribution;
-use super::generate::{LANES, Words};
 use super::stream::{READY, Stream, first_blocks};
 use crate::convert::copy_view;
 use crate::reduce::Sink;

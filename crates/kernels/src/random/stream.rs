@@ -1,8 +1,7 @@
 //! Random words for values that take an unknown number of them: each value has a stream of its own, so that none depends
 //! on how many its neighbours took.
-use super::generate::{Key, LANES, Words};
+use super::blocks::{Key, LANES, Words, blocks};
 use super::polar::double;
-use crate::per_isa;
 use gluonish_base::philox::philox;
 
 /// Blocks of a stream that are made for sixteen values at once; most values take no more.
@@ -11,18 +10,9 @@ pub(super) const READY: usize = 2;
 /// The fourth word of the counter, which tells streams from the blocks that values share.
 const OWN: u32 = 1;
 
-per_isa! {
-    /// The first blocks of the streams of sixteen values, from number `first` on, a multiple of sixteen.
-    pub(super) fn first_blocks(key: Key, first: u64, to: &mut [Words; READY]) {
-        for (block, to) in (0..).zip(to) {
-            for lane in 0..LANES {
-                let w = philox([first as u32 + lane as u32, (first >> 32) as u32, block, OWN], key);
-                for (row, w) in to.iter_mut().zip(w) {
-                    row[lane] = w;
-                }
-            }
-        }
-    }
+/// The first blocks of the streams of sixteen values, from number `first` on, a multiple of sixteen.
+pub(super) fn first_blocks(key: Key, first: u64, to: &mut [Words; READY]) {
+    blocks(key, to, |block| [first as u32, (first >> 32) as u32, block as u32, OWN]);
 }
 
 /// The words of one value, block after block.
