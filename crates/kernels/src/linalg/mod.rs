@@ -2,20 +2,23 @@
 //! LU, QR, eigenvalues and singular values come from `faer`, one matrix on one thread: the matrices of a batch are shared
 //! among threads, and so are the columns of what is solved for or rotated back. How they are cut depends on the shapes
 //! alone, so the bits do not depend on the number of threads.
+mod cholesky;
 mod lift;
 mod lu;
 mod orthogonal;
 mod parts;
+mod small_qr;
 mod spectral;
 mod triangular;
 mod work;
 
+pub use cholesky::potrf;
 pub use lift::in_type;
 pub use lu::{determinant, inverse, log_determinant, solve};
 pub use orthogonal::qr;
 pub use parts::{extract_triangle, make_triangle, triangle_size};
 pub use spectral::{eigh, eigvalsh, pinv, singular_values, svd};
-pub use triangular::{potrf, potri, triangle, trsm};
+pub use triangular::{potri, triangle, trsm};
 
 use crate::gemm::Real;
 use crate::view::{Out, View};
@@ -27,9 +30,13 @@ trait Number: Real + Sub<Output = Self> + Div<Output = Self> {
     const MINUS_ONE: Self;
     const EPSILON: f64;
     const DTYPE: DType;
-    fn root(self) -> Self;
     fn of(x: f64) -> Self;
     fn to_f64(self) -> f64;
+    /// Zero, or so that squares, and sums of them, neither overflow nor vanish when they are made in float64.
+    fn is_moderate(self) -> bool {
+        let size = self.to_f64().abs();
+        size == 0.0 || (1e-140..1e140).contains(&size)
+    }
 }
 macro_rules! number {
     ($t:ident, $dtype:ident) => {
@@ -37,9 +44,6 @@ macro_rules! number {
             const MINUS_ONE: $t = -1.0;
             const EPSILON: f64 = $t::EPSILON as f64;
             const DTYPE: DType = DType::$dtype;
-            fn root(self) -> $t {
-                self.sqrt()
-            }
             fn of(x: f64) -> $t {
                 x as $t
             }
@@ -53,9 +57,16 @@ number!(f32, F32);
 number!(f64, F64);
 
 /// A number that `faer` computes with.
-trait Field: Number + faer::traits::RealField {}
-impl Field for f32 {}
-impl Field for f64 {}
+trait Field: Number + faer::traits::RealField {
+    /// Eigenvalue problems of at least this size are cut in two: where that begins to pay was measured.
+    const RECURSE: usize;
+}
+impl Field for f32 {
+    const RECURSE: usize = 32;
+}
+impl Field for f64 {
+    const RECURSE: usize = 128;
+}
 
 /// Calls `$f::<T>` for the type that values of a view are computed in: float64 for itself, float32 for all others.
 macro_rules! in_working_type {

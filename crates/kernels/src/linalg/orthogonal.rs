@@ -1,6 +1,6 @@
 //! QR factors by Householder reflections.
 use super::work::{Shared, Work, by_columns, each, memory};
-use super::{Field, in_working_type};
+use super::{Field, in_working_type, small_qr};
 use crate::view::{Cx, Out, View};
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::householder as reflect;
@@ -39,6 +39,9 @@ fn qr_of<T: Field>(cx: &Cx, a: &View<'_>, q_out: &Out<'_>, r_out: &Out<'_>) -> R
         return Err(Cause::Shape(format!("a matrix is needed, got shape {}", a.shape)).into());
     };
     let (m, n, rows) = (a.shape[d] as usize, a.shape[d + 1] as usize, r_out.view.shape[d] as usize);
+    if small_qr::fits(m, n) && small_qr::qr::<T>(cx, a, &batch, (m, n, rows), (q_out, r_out))?.is_some() {
+        return Ok(());
+    }
     let mut factors = Work::<T>::of(cx, a, &batch)?;
     let mut r = Work::<T>::zeros(&batch, rows, n)?;
     let mut q = Work::<T>::zeros(&batch, m, rows)?;

@@ -1,17 +1,16 @@
 //! Eigenvalues of symmetric matrices, and singular values. The sign of a vector is free: each gets the one that makes
 //! its largest component positive, so that it does not depend on the instruction set.
-use super::work::{Shared, Work, each, memory};
+use super::work::{Shared, Work, by_columns, each, memory};
 use super::{Field, in_working_type, square};
 use crate::view::{Cx, Out, View};
-use faer::diag::DiagMut;
+use faer::diag::{DiagMut, DiagRef};
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::evd::{self, ComputeEigenvectors};
+use faer::linalg::householder as reflect;
+use faer::linalg::qr::no_pivoting::factor::recommended_block_size;
 use faer::linalg::svd::{self, ComputeSvdVectors};
-use faer::{Auto, MatMut, MatRef, Par};
+use faer::{Auto, ColMut, Conj, Mat, MatMut, MatRef, Par};
 use gluonish_base::{Cause, Dims, Result};
-
-/// Matrices above this size are cut in two.
-const RECURSE: usize = 64;
 
 /// Eigenvalues in ascending order and, as columns of `vectors`, eigenvectors. Only the lower triangle of A is read.
 pub fn eigh(cx: &Cx, a: &View<'_>, values: &Out<'_>, vectors: &Out<'_>) -> Result {
@@ -40,8 +39,13 @@ pub fn pinv(cx: &Cx, a: &View<'_>, cutoff: Option<f64>, out: &Out<'_>) -> Result
 
 const NOT_FINITE: &str = "holds NaN or infinity";
 
+/// Whether a matrix, or its lower triangle alone, holds nothing but numbers.
 fn is_finite<T: Field>(a: MatRef<'_, T>, lower: bool) -> bool {
-    (0..a.ncols()).all(|j| (if lower { j } else { 0 }..a.nrows()).all(|i| a[(i, j)].to_f64().is_finite()))
+    let finite = |x: &T| x.to_f64().is_finite();
+    (0..a.ncols()).all(|j| match a.col(j).try_as_col_major() {
+        Some(col) => col.as_slice()[if lower { j } else { 0 }..].iter().all(finite),
+        None => a.col(j).iter().all(finite),
+    })
 }
 
 /// The batch axes, rows and columns of a view.
@@ -53,19 +57,24 @@ fn matrices(a: &View<'_>) -> Result<(Dims, usize, usize)> {
     }
 }
 
-/// Whether the largest component of a column is negative; the first of equal ones counts.
-fn points_down<T: Field>(a: MatRef<'_, T>, col: usize) -> bool {
-    let mut largest = T::default();
-    for i in 0..a.nrows() {
-        if a[(i, col)].to_f64().abs() > largest.to_f64().abs() {
-            largest = a[(i, col)];
-        }
+/// Gives a vector the sign that makes its largest component (the first of equal ones) positive; whether it was turned.
+fn point_up<T: Field>(v: ColMut<'_, T>) -> bool {
+    let Some(v) = v.try_as_col_major_mut() else { return false };
+    let v = v.as_slice_mut();
+    let (mut largest, mut size) = (T::default(), T::default());
+    for &x in v.iter() {
+        let far = if x < T::default() { x * T::MINUS_ONE } else { x };
+        (largest, size) = if far > size { (x, far) } else { (largest, size) };
     }
-    largest < T::default()
+    if largest < T::default() {
+        turn(v);
+        return true;
+    }
+    false
 }
 
-fn turn<T: Field>(a: &mut MatMut<'_, T>, col: usize) {
-    (0..a.nrows()).for_each(|i| a[(i, col)] *= T::MINUS_ONE);
+fn turn<T: Field>(v: &mut [T]) {
+    v.iter_mut().for_each(|x| *x *= T::MINUS_ONE);
 }
 
 /// Stores the columns of one-column matrices into an output of vectors.
@@ -97,32 +106,114 @@ fn eigh_of<T: Field>(cx: &Cx, a: &View<'_>, values: &Out<'_>, vectors: Option<&O
         Some(_) => Some(Work::<T>::zeros(&batch, n, n)?),
         None => None,
     };
-    let mut params = <evd::SelfAdjointEvdParams as Auto<T>>::auto();
-    params.recursion_threshold = RECURSE;
-    let kind = if vectors.is_some() { ComputeEigenvectors::Yes } else { ComputeEigenvectors::No };
-    let start = || memory(evd::self_adjoint_evd_scratch::<T>(n, kind, Par::Seq, params.into()));
+    let with_vectors = vectors.is_some();
     let (from, to_w, to_v) = (from.shared(), w.shared(), v.as_mut().map(Work::shared));
-    each(cx, &batch, start, |buffer: &mut MemBuffer, i| {
-        // SAFETY: matrix i of each is this call's alone.
-        let (a, w, mut v) = unsafe { (from.get(i), diagonal(&to_w, i), to_v.map(|v| v.whole(i))) };
-        if !is_finite(a, true) {
-            return Err(NOT_FINITE.into());
-        }
-        evd::self_adjoint_evd(a, w, v.as_mut().map(|v| v.as_mut()), Par::Seq, MemStack::new(buffer), params.into())
-            .map_err(|_| "has eigenvalues that did not converge".to_string())?;
-        if let Some(v) = &mut v {
-            (0..n).for_each(|j| {
-                if points_down(v.as_ref(), j) {
-                    turn(v, j)
-                }
-            });
-        }
-        Ok(())
-    })?;
+    each(
+        cx,
+        &batch,
+        || Eigen::<T>::new(n, with_vectors),
+        |state, i| {
+            // SAFETY: matrix i of each is this call's alone.
+            if !is_finite(unsafe { from.get(i) }, true) {
+                return Err(NOT_FINITE.into());
+            }
+            // SAFETY: as above.
+            let (a, w) = unsafe { (from.whole(i), diagonal(&to_w, i)) };
+            state.reduce(a);
+            // SAFETY: as above.
+            let v = unsafe { to_v.map(|v| v.whole(i)) };
+            state.solve(w, v).map_err(|_| "has eigenvalues that did not converge".to_string())?;
+            match to_v {
+                Some(v) => state.turn_back(cx, &from, &v, i).map_err(|e| e.to_string()),
+                None => Ok(()),
+            }
+        },
+    )?;
     if let (Some(v), Some(out)) = (&mut v, vectors) {
         v.give(cx, out)?;
     }
     give_vectors(cx, &mut w, values)
+}
+
+/// A symmetric matrix is reduced to three diagonals by reflections, whose eigenvectors are then reflected back: the last
+/// part is shared among threads by columns.
+struct Eigen<T> {
+    heads: Mat<T>,
+    main: Vec<T>,
+    below: Vec<T>,
+    params: evd::SelfAdjointEvdParams,
+    memory: MemBuffer,
+}
+
+impl<T: Field> Eigen<T> {
+    fn new(n: usize, vectors: bool) -> Result<Eigen<T>> {
+        let mut params = <evd::SelfAdjointEvdParams as Auto<T>>::auto();
+        params.recursion_threshold = T::RECURSE;
+        let kind = if vectors { ComputeEigenvectors::Yes } else { ComputeEigenvectors::No };
+        let memory = memory(evd::self_adjoint_evd_scratch::<T>(n, kind, Par::Seq, params.into()))?;
+        let block = recommended_block_size::<T>(n, n);
+        Ok(Eigen {
+            heads: Mat::zeros(block, n - 1),
+            main: vec![T::default(); n],
+            below: vec![T::default(); n],
+            params,
+            memory,
+        })
+    }
+
+    fn reduce(&mut self, mut a: MatMut<'_, T>) {
+        let n = a.nrows();
+        if n > 1 {
+            let stack = MemStack::new(&mut self.memory);
+            evd::tridiag::tridiag_in_place(
+                a.as_mut(),
+                self.heads.as_mut(),
+                Par::Seq,
+                stack,
+                self.params.tridiag.into(),
+            );
+        }
+        for k in 0..n {
+            self.main[k] = a[(k, k)];
+            self.below[k] = if k + 1 < n { a[(k + 1, k)] } else { T::default() };
+        }
+    }
+
+    fn solve(&mut self, w: DiagMut<'_, T>, v: Option<MatMut<'_, T>>) -> Result<(), evd::EvdError> {
+        let stack = MemStack::new(&mut self.memory);
+        let (main, below) = (DiagRef::from_slice(&self.main), DiagRef::from_slice(&self.below));
+        evd::tridiagonal_self_adjoint_evd(main, below, w, v, Par::Seq, stack, self.params.into())
+    }
+
+    /// The eigenvectors of the three diagonals become those of the matrix.
+    fn turn_back(&self, cx: &Cx, from: &Shared<T>, to: &Shared<T>, i: usize) -> Result {
+        let n = self.main.len();
+        by_columns(cx, n, |range| {
+            // SAFETY: the reflections are only read, and these columns are this call's alone.
+            let (a, mut v) = unsafe { (from.get(i), to.columns(i, range.clone())) };
+            if n > 1 {
+                let block = self.heads.nrows();
+                let req = reflect::apply_block_householder_sequence_on_the_left_in_place_scratch::<T>(
+                    n - 1,
+                    block,
+                    range.len(),
+                );
+                let mut memory = memory(req)?;
+                reflect::apply_block_householder_sequence_on_the_left_in_place_with_conj(
+                    a.submatrix(1, 0, n - 1, n - 1),
+                    self.heads.as_ref(),
+                    Conj::No,
+                    v.as_mut().subrows_mut(1, n - 1),
+                    Par::Seq,
+                    MemStack::new(&mut memory),
+                );
+            }
+            for j in 0..range.len() {
+                point_up(v.as_mut().col_mut(j));
+            }
+            Ok(())
+        })
+    }
 }
 
 /// What `faer` needs for matrices of this size.
@@ -134,7 +225,7 @@ struct Svd {
 impl Svd {
     fn new<T: Field>(kind: ComputeSvdVectors) -> Svd {
         let mut params = <svd::SvdParams as Auto<T>>::auto();
-        params.recursion_threshold = RECURSE;
+        params.recursion_threshold = T::RECURSE;
         Svd { kind, params }
     }
     fn memory<T: Field>(&self, m: usize, n: usize) -> Result<MemBuffer> {
@@ -165,17 +256,15 @@ impl Svd {
 fn orient<T: Field>(u: &mut MatMut<'_, T>, v: &mut MatMut<'_, T>) {
     let pairs = u.ncols().min(v.ncols());
     for j in 0..u.ncols() {
-        if points_down(u.as_ref(), j) {
-            turn(u, j);
-            if j < pairs {
-                turn(v, j);
-            }
+        if point_up(u.as_mut().col_mut(j))
+            && j < pairs
+            && let Some(partner) = v.as_mut().col_mut(j).try_as_col_major_mut()
+        {
+            turn(partner.as_slice_mut());
         }
     }
     for j in pairs..v.ncols() {
-        if points_down(v.as_ref(), j) {
-            turn(v, j);
-        }
+        point_up(v.as_mut().col_mut(j));
     }
 }
 

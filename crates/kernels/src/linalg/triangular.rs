@@ -1,12 +1,11 @@
-//! Cholesky factors and triangular systems, in `f32` and `f64`. Both are recursive: halves are solved, and what one half
-//! owes to the other is a matrix product, where nearly all the work is done.
-use super::{Number, square, trouble};
+//! Triangular systems, in `f32` and `f64`. They are recursive: halves are solved, and what one half owes to the other is a
+//! matrix product, where nearly all the work is done.
+use super::{Number, square};
 use crate::gemm::{
     Body, Identity, Mat, MatMut, Operand, Product, Real, Scaled, Scratch, Simd, Slot, Work, dispatch, gemm,
 };
 use crate::view::{Cx, Mode, Out, View};
 use gluonish_base::{Cause, DType, Dims, Result, pool};
-use std::sync::{Mutex, PoisonError};
 
 /// Matrices up to this size are not halved any more.
 const BASE: usize = 32;
@@ -20,12 +19,6 @@ macro_rules! for_number {
             other => Err(Cause::DType(format!("{} needs float32 or float64, not {other}", $what)).into()),
         }
     };
-}
-
-/// The Cholesky factor of each symmetric positive definite matrix: L with `A = L L^T` (`lower`), or U with `A = U^T U`.
-/// Only that triangle of A is read; the other triangle of the result is zero.
-pub fn potrf(cx: &Cx, a: &View<'_>, out: &Out<'_>, lower: bool) -> Result {
-    for_number!(a, "the Cholesky factor", potrf_of(cx, a, out, lower))
 }
 
 /// The inverse of `L L^T` for each lower triangular L, or of `U^T U` for each upper triangular U.
@@ -86,45 +79,6 @@ unsafe fn store<T: Number>(to: MatMut<T>, (m, n): (usize, usize), mode: Mode, f:
     }
 }
 
-fn potrf_of<T: Number>(cx: &Cx, a: &View<'_>, out: &Out<'_>, lower: bool) -> Result {
-    let n = square(a)?;
-    let batch = batch_of(&[a], &out.view)?;
-    square(&out.view)?;
-    let (from, to) = (Operand::new(a, &batch), Operand::new(&out.view, &batch));
-    let mode = out.mode;
-    let worst = Mutex::new(None::<(usize, usize)>);
-    each(cx, batch.size(), |i| {
-        let (mut a, mut c) = (from.mat::<T>(from.offset(i, &batch)), to.mat_mut::<T>(to.offset(i, &batch)));
-        if lower {
-            (a, c) = (a.t(), c.t());
-        }
-        let buf = Scratch::<T>::take(Slot::Other, n * n);
-        let u = MatMut::new(buf.ptr(), n as isize, 1);
-        // SAFETY: views are valid for their shapes, the buffer holds n by n.
-        unsafe {
-            store(u, (n, n), Mode::Write, |i, j| if j >= i { *a.at(i, j) } else { T::default() });
-            match upper_factor(cx.threads, u, n) {
-                // The updates of whole blocks leave their marks below the diagonal.
-                Ok(()) => store(c, (n, n), mode, |i, j| if j >= i { *u.at(i, j) } else { T::default() }),
-                Err(order) => {
-                    let mut worst = worst.lock().unwrap_or_else(PoisonError::into_inner);
-                    *worst = Some(worst.map_or((i, order), |w| w.min((i, order))));
-                }
-            }
-        }
-    });
-    match worst.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        None => Ok(()),
-        Some((i, order)) => {
-            let text = format!(
-                "is not positive definite: the leading minor of order {order} is not positive \
-                 (adding a small multiple of the identity often helps)"
-            );
-            Err(trouble(&batch, i, &text))
-        }
-    }
-}
-
 /// Where a matrix is cut in two.
 fn half(n: usize) -> usize {
     (n / 2).next_multiple_of(BASE).min(n - 1)
@@ -144,38 +98,6 @@ unsafe fn subtract<T: Number>(threads: usize, (m, n, k): (usize, usize, usize), 
     unsafe {
         let a = Scaled { mat: a, by: T::MINUS_ONE };
         gemm(threads, Product { m, n, k, a, b, c, mode: Mode::Add, e: Identity })
-    }
-}
-
-/// The upper triangle of a matrix (rows contiguous) becomes its factor U; the error is the order of the minor that is not
-/// positive. What is below the diagonal is neither read nor written.
-unsafe fn upper_factor<T: Number>(threads: usize, a: MatMut<T>, n: usize) -> Result<(), usize> {
-    // SAFETY: parts of the matrix, which the caller vouches for.
-    unsafe {
-        if n <= BASE {
-            return dispatch::<T, _>(Rows { run: FactorBase { a, n } });
-        }
-        let k = half(n);
-        upper_factor(threads, a, k)?;
-        let right = sub(a, 0, k);
-        solve(threads, read(a).t(), right, k, n - k);
-        subtract_gram(threads, right, sub(a, k, k), k, n - k);
-        upper_factor(threads, sub(a, k, k), n - k).map_err(|order| order + k)
-    }
-}
-
-/// `C -= X^T X`, the upper triangle only (and the lower one of small blocks on the diagonal).
-unsafe fn subtract_gram<T: Number>(threads: usize, x: MatMut<T>, c: MatMut<T>, k: usize, n: usize) {
-    const WHOLE: usize = 4 * BASE;
-    // SAFETY: the caller's.
-    unsafe {
-        if n <= WHOLE {
-            return subtract(threads, (n, n, k), read(x).t(), read(x), c);
-        }
-        let h = half(n);
-        subtract_gram(threads, x, c, k, h);
-        subtract(threads, (h, n - h, k), read(x).t(), read(sub(x, 0, h)), sub(c, 0, h));
-        subtract_gram(threads, sub(x, 0, h), sub(c, h, h), k, n - h);
     }
 }
 
@@ -222,37 +144,6 @@ unsafe fn divide_row<T: Number>(y: *mut T, f: T, n: usize) {
     // SAFETY: the caller vouches for n elements.
     for y in unsafe { std::slice::from_raw_parts_mut(y, n) } {
         *y = *y / f;
-    }
-}
-
-struct FactorBase<T> {
-    a: MatMut<T>,
-    n: usize,
-}
-
-impl<T: Number> Body for FactorBase<T> {
-    type Out = Result<(), usize>;
-
-    #[inline(always)]
-    unsafe fn run(self) -> Result<(), usize> {
-        let FactorBase { a, n } = self;
-        for i in 0..n {
-            // SAFETY: within the matrix; rows are contiguous, and rows i and j differ.
-            unsafe {
-                let d = *a.at(i, i);
-                // NaN is not positive either.
-                if d.partial_cmp(&T::default()) != Some(std::cmp::Ordering::Greater) {
-                    return Err(i + 1);
-                }
-                let root = d.root();
-                *a.at(i, i) = root;
-                divide_row(a.at(i, i).add(1), root, n - i - 1);
-                for j in i + 1..n {
-                    subtract_row(a.at(j, j), *a.at(i, j), a.at(i, j), n - j);
-                }
-            }
-        }
-        Ok(())
     }
 }
 

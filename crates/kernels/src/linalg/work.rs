@@ -48,6 +48,20 @@ impl<T: Field> Work<T> {
         Ok(work)
     }
 
+    /// The transposed matrices of a view.
+    pub(super) fn of_transposed(cx: &Cx, v: &View<'_>, batch: &Dims) -> Result<Work<T>> {
+        let (mut shape, mut strides) = (*v.shape, *v.strides);
+        let n = shape.len();
+        shape.swap(n - 1, n - 2);
+        strides.swap(n - 1, n - 2);
+        let contiguous = shape.is_contiguous(&strides);
+        Work::of(cx, &View { shape: &shape, strides: &strides, contiguous, ..*v }, batch)
+    }
+
+    pub(super) fn values(&self) -> &[T] {
+        &self.data
+    }
+
     fn view(&mut self) -> View<'_> {
         let size = self.data.len();
         let contiguous = self.shape.is_contiguous(&self.strides);
@@ -89,7 +103,8 @@ pub(super) struct Shared<T> {
 unsafe impl<T: Sync> Sync for Shared<T> {}
 
 impl<T: Field> Shared<T> {
-    fn at(&self, i: usize, col: usize) -> *mut T {
+    /// The first element of a column of matrix `i`.
+    pub(super) fn at(&self, i: usize, col: usize) -> *mut T {
         self.ptr.wrapping_add((i * self.cols + col) * self.rows)
     }
 

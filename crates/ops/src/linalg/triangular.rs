@@ -111,9 +111,7 @@ const SIDES_ALPHA: &[Attr] = &{
 };
 
 rows! {
-    POTRF = Op::new("linalg_potrf", "The Cholesky factor of symmetric positive definite matrices.", A, Body::Kernel(|cx, a, out| {
-            lifted(cx, a, out, |ins, out| k::potrf(cx, &ins[0], out, a.attrs.bool(0)))
-        }))
+    POTRF = Op::new("linalg_potrf", "The Cholesky factor of symmetric positive definite matrices.", A, Body::Kernel(|cx, a, out| k::potrf(cx, &a.ins[0], &out[0], a.attrs.bool(0))))
         .attrs(&[Attr::bool("lower", true, "The lower factor L with A = L L^T, else the upper one U with A = U^T U.")])
         .infer(square).cost(Cost::Of(cubic::<1>)).nd(&["linalg_potrf", "linalg.potrf"])
         .grad(&[y(0)], potrf_rule);
