@@ -1,6 +1,7 @@
 """Saving and loading 400 MB of float32 in eight arrays, from and to the system's cache of files.
 
-Ours waits until what it saved is on disk; the others do not, so saving is timed in a folder in memory, where there is one.
+Ours waits until what it saved is on disk; the others do not, so saving is timed in a folder in memory, where there
+is one.
 """
 
 import atexit
@@ -33,23 +34,23 @@ def gluonish() -> Names:
 
 
 def numpy() -> Names:
-    import numpy
+    import numpy as np
 
-    data = {f"weight{i}": numpy.ones(SHAPE, "float32") for i in range(ARRAYS)}
+    data = {f"weight{i}": np.ones(SHAPE, "float32") for i in range(ARRAYS)}
     place = folder()
-    numpy.savez(place / "x.npz", **data)
+    np.savez(place / "x.npz", **data)
 
     def load(path: Path) -> Names:
-        return dict(numpy.load(path))
+        return dict(np.load(path))
 
-    return {"load": load, "save": lambda path, data: numpy.savez(path, **data), "data": data, "place": place}
+    return {"load": load, "save": lambda path, data: np.savez(path, **data), "data": data, "place": place}
 
 
 def safetensors() -> Names:
-    import numpy
+    import numpy as np
     from safetensors.numpy import load_file, save_file
 
-    data = {f"weight{i}": numpy.ones(SHAPE, "float32") for i in range(ARRAYS)}
+    data = {f"weight{i}": np.ones(SHAPE, "float32") for i in range(ARRAYS)}
     place = folder()
     save_file(data, place / "x.safetensors")
     return {"load": load_file, "save": lambda path, data: save_file(data, path), "data": data, "place": place}
