@@ -82,10 +82,10 @@ impl<S: Simd<T: Number>> Body for Loops<S> {
         let (mut factors, mut v) = ([S::T::default(); SMALL], [S::T::default(); SMALL]);
         // SAFETY: the matrices are as large as the fields say, and sides are at most `SMALL`.
         unsafe {
-            for k in 0..m.min(n) {
+            for (k, factor) in factors.iter_mut().enumerate().take(m.min(n)) {
                 let x = a.add(k * n + k);
-                factors[k] = head(x, n, m - k, &mut v);
-                apply::<S>(&v, factors[k], x.add(1), n, (m - k, n - k - 1));
+                *factor = head(x, n, m - k, &mut v);
+                apply::<S>(&v, *factor, x.add(1), n, (m - k, n - k - 1));
             }
             for k in 0..rows {
                 *q.add(k * rows + k) = S::T::ONE;
@@ -106,18 +106,18 @@ unsafe fn head<T: Number>(x: *mut T, step: usize, m: usize, v: &mut [T; SMALL]) 
     // SAFETY: the caller vouches for the column.
     unsafe {
         let (first, mut rest) = ((*x).to_f64(), 0.0);
-        for i in 1..m {
-            v[i] = *x.add(i * step);
-            rest += v[i].to_f64() * v[i].to_f64();
+        for (i, v) in v.iter_mut().enumerate().take(m).skip(1) {
+            *v = *x.add(i * step);
+            rest += v.to_f64() * v.to_f64();
         }
         if rest == 0.0 {
             return T::default();
         }
         let length = -(first * first + rest).sqrt().copysign(first);
         let scale = T::of(1.0 / (first - length));
-        for i in 1..m {
-            v[i] = v[i] * scale;
-            *x.add(i * step) = v[i];
+        for (i, v) in v.iter_mut().enumerate().take(m).skip(1) {
+            *v = *v * scale;
+            *x.add(i * step) = *v;
         }
         *x = T::of(length);
         T::of((length - first) / length)
