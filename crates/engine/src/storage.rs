@@ -13,6 +13,7 @@ use crate::task::{Task, Write};
 use gluonish_base::tls::{Listed, STORAGES, give, take};
 use gluonish_base::{Error, Result, Site};
 use std::cell::UnsafeCell;
+use std::num::NonZeroU64;
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
 use std::sync::{Arc, PoisonError};
@@ -33,6 +34,8 @@ pub struct Storage {
     device: Device,
     /// Loans of the memory to something outside; memory of another library has one for ever.
     shared: AtomicU32,
+    /// A number that no other storage ever has; 0 until somebody asks.
+    serial: AtomicU64,
     gate: Gate<Arc<Task>>,
     memory: UnsafeCell<Memory>,
     next_free: *mut Storage,
@@ -250,6 +253,7 @@ impl Storage {
                 version: AtomicU32::new(0),
                 device: Device::default(),
                 shared: AtomicU32::new(0),
+                serial: AtomicU64::new(0),
                 gate: Gate::new(),
                 memory: UnsafeCell::new(Memory::Own),
                 next_free: null_mut(),
@@ -277,6 +281,7 @@ impl Storage {
             return free_later(Late { storage: unsafe { Box::from_raw(p.as_ptr()) }, fences, release });
         }
         *s.shared.get_mut() = 0;
+        *s.serial.get_mut() = 0;
         *s.tape.saved.get_mut() = 0;
         *s.tape.recorded.get_mut() = 0;
         *s.tape.before.get_mut() = 0;
@@ -337,6 +342,22 @@ impl Storage {
     #[inline(always)]
     pub fn version(&self) -> u32 {
         self.version.load(Relaxed)
+    }
+
+    /// Names the contents as they are in program order: what is derived from them may be kept under this name. None where
+    /// they can change without a new version: memory of another library, or a part of another storage.
+    pub fn stamp(&self) -> Option<(NonZeroU64, u32)> {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let _still = lock(&self.cold);
+        // SAFETY: while others know the storage, its memory changes only under the lock.
+        let part = matches!(unsafe { &*self.memory.get() }, Memory::Part(..));
+        if part || self.shared() {
+            return None;
+        }
+        if self.serial.load(Relaxed) == 0 {
+            self.serial.store(NEXT.fetch_add(1, Relaxed), Relaxed);
+        }
+        NonZeroU64::new(self.serial.load(Relaxed)).map(|serial| (serial, self.version()))
     }
 
     /// Moves the version; `push` does it for what it queues, work that runs in the caller does it itself.

@@ -1,7 +1,7 @@
 //! The reverse pass: from heads to variables, node by node, freeing what it passes.
 use crate::array::NDArray;
 use crate::deposit::{self, Deposit, Deposits};
-use crate::emit::{Grads, run_rule};
+use crate::emit::{Grads, decompose, run_rule};
 use crate::fused;
 use crate::invoke::{In, full, invoke};
 use crate::tape::few;
@@ -10,7 +10,7 @@ use crate::write::copy_into;
 use gluonish_base::tls::tls;
 use gluonish_base::{Cause, Error, Result, Site};
 use gluonish_kernels::{AttrVal, Attrs};
-use gluonish_ops::{Grad, Meta, rows};
+use gluonish_ops::{Grad, Meta, Rule, V, Vs, rows};
 use smallvec::SmallVec;
 use std::cell::OnceCell;
 use std::ops::Range;
@@ -50,7 +50,7 @@ const NOWHERE: u32 = u32::MAX;
 /// Leaves the gradients of `heads` in the buffers of the variables they depend on.
 pub fn backward(heads: &[NDArray], head_grads: &[Option<NDArray>], how: Backward) -> Result {
     check_heads(heads, "backward")?;
-    let mut plan = Plan::new(heads, |n| n.is_leaf())?;
+    let mut plan = Plan::new(heads, |n| n.is_leaf(), false)?;
     plan.deposits = !how.create_graph && !how.detect_anomaly;
     if plan.nodes.is_empty() {
         let text = "the result does not depend on any variable: call attach_grad() on an array and compute inside autograd.record()";
@@ -80,23 +80,11 @@ pub fn gradients(
         };
         targets.push(t);
     }
-    let plan = Plan::new(heads, |n| targets.iter().any(|(t, _)| t.same(n)))?;
-    let mut found: Vec<Option<NDArray>> = vec![None; variables.len()];
-    plan.run(heads, head_grads, how, |node, dys| {
-        for (t, (target, output)) in targets.iter().enumerate() {
-            if target.same(node)
-                && let Some(Some(g)) = dys.get(*output as usize)
-            {
-                let others = found.iter().chain(head_grads).flatten();
-                found[t] = Some(own(g, others)?);
-            }
-        }
-        Ok(())
-    })?;
+    let plan = Plan::new(heads, |n| targets.iter().any(|(t, _)| t.same(n)), false)?;
     let mut out = Vec::new();
-    for (i, g) in found.into_iter().enumerate() {
+    for (i, g) in plan.collect(heads, &targets, head_grads, how)?.into_iter().enumerate() {
         match g {
-            Some(g) => out.push(g),
+            Some(g) => out.push(own(&g, out.iter().chain(head_grads.iter().flatten()))?),
             None => return fail(format!("the heads do not depend on variable {i}")),
         }
     }
@@ -147,7 +135,8 @@ impl Drop for Mode {
 
 impl Plan {
     /// Breadth first, with no recursion. Marks on the nodes say what has been seen; one traversal at a time uses them.
-    fn new(heads: &[NDArray], is_target: impl Fn(&Node) -> bool) -> Result<Plan> {
+    /// `until` ends it at the targets, where none depends on another.
+    fn new(heads: &[NDArray], is_target: impl Fn(&Node) -> bool, until: bool) -> Result<Plan> {
         static TRAVERSALS: Mutex<u64> = Mutex::new(0);
         let mut number = TRAVERSALS.lock().unwrap_or_else(PoisonError::into_inner);
         *number += 1;
@@ -171,8 +160,10 @@ impl Plan {
             if inner.consumed {
                 return Err(consumed_error(&node.head));
             }
+            let end = until && is_target(&node);
             for e in &inner.edges {
-                let at = e.from.as_ref().map_or(NOWHERE, |n| plan.find(n, tag, &mut users));
+                let from = e.from.as_ref().filter(|_| !end);
+                let at = from.map_or(NOWHERE, |n| plan.find(n, tag, &mut users));
                 if at != NOWHERE {
                     users[at as usize] += 1;
                 }
@@ -287,6 +278,26 @@ impl Plan {
             self.propagate(&mut node, edges, dys, how, &mut arrived)?;
         }
         Ok(())
+    }
+
+    /// The gradients of some outputs of nodes, where the heads depend on them.
+    fn collect(
+        self,
+        heads: &[NDArray],
+        targets: &[(NodeRef, u32)],
+        head_grads: &[Option<NDArray>],
+        how: Backward,
+    ) -> Result<Vec<Option<NDArray>>> {
+        let mut found: Vec<Option<NDArray>> = vec![None; targets.len()];
+        self.run(heads, head_grads, how, |node, dys| {
+            for (to, (target, output)) in found.iter_mut().zip(targets) {
+                if target.same(node) {
+                    *to = dys.get(*output as usize).cloned().flatten();
+                }
+            }
+            Ok(())
+        })?;
+        Ok(found)
     }
 
     /// A gradient from outside, copied if it lies in the buffer of a variable: the pass may write there before it reads.
@@ -478,9 +489,45 @@ fn rule_of(
             {
                 return Ok(grads);
             }
+            if how.create_graph
+                && let Some(f) = op.decompose
+            {
+                return decomposed(f, node, inner, dys, wanted, how);
+            }
             run_rule(rule, node, inner, dys, wanted, deposits, how.create_graph)
         }
     }
+}
+
+/// The gradients of an op as those of what it decomposes into, to be differentiated again.
+fn decomposed(
+    f: fn(&Rule<'_>, &[V]) -> Vs,
+    node: &NodeRef,
+    inner: &Inner,
+    dys: &Arrived,
+    wanted: u64,
+    how: Backward,
+) -> Result<Grads> {
+    let made = decompose(f, node, inner)?;
+    let (mut heads, mut head_grads) = (Vec::new(), Vec::new());
+    for (out, dy) in made.outs.into_iter().zip(dys.iter()) {
+        if let (Some(out), Some(dy)) = (out, dy) {
+            heads.push(out);
+            head_grads.push(Some(dy.clone()));
+        }
+    }
+    let mut targets = Vec::new();
+    let mut numbers = Vec::new();
+    for (i, a) in made.inputs.iter().enumerate().filter(|(i, _)| wanted >> i.min(&63) & 1 == 1) {
+        if let Some(target) = a.as_ref().and_then(|a| a.node.get()) {
+            targets.push(target);
+            numbers.push(i);
+        }
+    }
+    let plan = Plan::new(&heads, |n| targets.iter().any(|(t, _)| t.same(n)), true)?;
+    // What was composed is part of the new graph.
+    let found = plan.collect(&heads, &targets, &head_grads, Backward { retain_graph: true, ..how })?;
+    Ok(numbers.into_iter().zip(found).filter_map(|(i, g)| g.map(|g| (i, g))).collect())
 }
 
 /// The one place where broadcasting and promotion are undone.

@@ -5,11 +5,12 @@ use crate::invoke::{In, Outs, invoke};
 use crate::tape::NUMBER;
 use crate::tape::node::{Inner, KeptValue, NodeRef};
 use crate::write::deposit;
+use gluonish_base::tls::tls;
 use gluonish_base::{Cause, Error, Result};
 use gluonish_engine::TapeMark;
-use gluonish_kernels::Attrs;
+use gluonish_kernels::{AttrVal, Attrs};
 use gluonish_ops::def::Saved;
-use gluonish_ops::{Emit, Meta, Op, Rule, V};
+use gluonish_ops::{Emit, InputKind, Meta, Op, Rule, V, Vs, rows};
 use smallvec::SmallVec;
 use std::cell::RefCell;
 use std::sync::atomic::Ordering::Relaxed;
@@ -46,6 +47,7 @@ impl Values {
         match v {
             V::Node(_) => self.get(v).map_or(NUMBER, |a| Meta { shape: *a.shape(), dtype: a.dtype() }),
             V::Scalar(s) => Meta { shape: NUMBER.shape, dtype: s.dtype() },
+            V::Absent => NUMBER,
         }
     }
     /// Calls `f` with values, none of which waits, as operands.
@@ -59,11 +61,12 @@ impl Values {
                     Value::Waiting(_) => return Err(Cause::Failed("a value is not there yet".into()).into()),
                 },
                 V::Scalar(s) => In::Scalar(*s),
+                V::Absent => In::Absent,
             });
         }
         f(&operands)
     }
-    fn call(&self, op: &'static Op, ins: &[V], attrs: &Attrs) -> Result<SmallVec<[V; 2]>> {
+    fn call(&self, op: &'static Op, ins: &[V], attrs: &Attrs) -> Result<Vs> {
         let outs = self.with(ins, |ins| invoke(op, ins, attrs))?;
         let mut values = SmallVec::new();
         for a in outs {
@@ -112,7 +115,7 @@ struct Eager<'a> {
 static NONE: Attrs = Attrs::EMPTY;
 
 impl Emit for Eager<'_> {
-    fn call(&self, op: &'static Op, ins: &[V], attrs: &Attrs) -> Result<SmallVec<[V; 2]>> {
+    fn call(&self, op: &'static Op, ins: &[V], attrs: &Attrs) -> Result<Vs> {
         if self.deposits.is_empty() {
             return self.values.call(op, ins, attrs);
         }
@@ -134,6 +137,7 @@ impl Emit for Eager<'_> {
         };
         match &kept.value {
             KeptValue::Scalar(s) => Ok(V::Scalar(*s)),
+            KeptValue::Absent => Ok(V::Absent),
             KeptValue::Array(a, version) => {
                 if a.storage().version() != *version {
                     return Err(overwritten(a));
@@ -164,6 +168,9 @@ impl Emit for Eager<'_> {
     }
     fn wants(&self, i: usize) -> bool {
         self.wanted >> i.min(63) & 1 == 1
+    }
+    fn training(&self) -> bool {
+        self.inner.training
     }
     fn give(&self, i: usize, v: V) {
         self.given.borrow_mut().push((i, v));
@@ -251,22 +258,30 @@ pub(crate) fn run_rule(
     Ok(out)
 }
 
-/// A composition on its way: no saved values, no gradients, only ops.
+/// A composition on its way: no gradients, only ops.
 struct Composing<'a> {
     attrs: &'a Attrs,
+    training: bool,
+    /// The recorded op that is composed again, with what it saved.
+    again: Option<&'a Inner>,
     values: Values,
     error: RefCell<Option<Error>>,
 }
 
 impl Emit for Composing<'_> {
-    fn call(&self, op: &'static Op, ins: &[V], attrs: &Attrs) -> Result<SmallVec<[V; 2]>> {
+    fn call(&self, op: &'static Op, ins: &[V], attrs: &Attrs) -> Result<Vs> {
         self.values.call(op, ins, attrs)
     }
     fn meta(&self, v: V) -> Meta {
         self.values.meta(v)
     }
-    fn saved(&self, _: Saved) -> Result<V> {
-        Err(Cause::Failed("a composition has nothing saved".into()).into())
+    fn saved(&self, what: Saved) -> Result<V> {
+        match self.again.and_then(|inner| inner.kept.iter().find(|k| k.what == what)).map(|k| &k.value) {
+            Some(KeptValue::Array(a, _)) => Ok(self.values.put(a.detached())),
+            Some(KeptValue::Scalar(s)) => Ok(V::Scalar(*s)),
+            Some(KeptValue::Absent) => Ok(V::Absent),
+            None => Err(Cause::Failed(format!("a composition asks for {what:?}, which is not saved")).into()),
+        }
     }
     fn dy(&self, _: usize) -> Result<V> {
         Err(Cause::Failed("a composition has no gradient of its own".into()).into())
@@ -286,6 +301,9 @@ impl Emit for Composing<'_> {
     fn wants(&self, _: usize) -> bool {
         false
     }
+    fn training(&self) -> bool {
+        self.training
+    }
     fn give(&self, _: usize, _: V) {}
     fn fail(&self, e: Error) {
         self.error.borrow_mut().get_or_insert(e);
@@ -294,12 +312,14 @@ impl Emit for Composing<'_> {
 
 /// Runs a row that is a composition of others.
 pub(crate) fn compose(op: &'static Op, f: fn(&Rule<'_>, &[V]) -> V, ins: &[In<'_>], attrs: &Attrs) -> Result<Outs> {
-    let c = Composing { attrs, values: Values::default(), error: RefCell::default() };
+    let training = tls().training.get();
+    let c = Composing { attrs, training, again: None, values: Values::default(), error: RefCell::default() };
     let mut vs: SmallVec<[V; 4]> = SmallVec::new();
-    for i in ins {
+    for (k, i) in ins.iter().enumerate() {
         vs.push(match i {
             In::Array(a) => c.values.put((*a).clone()),
             In::Scalar(s) => V::Scalar(*s),
+            In::Absent if op.inputs.get(k).is_some_and(|i| i.kind == InputKind::Optional) => V::Absent,
             In::Absent => return Err(Error::new(Cause::Argument("an input is missing".into())).in_op(op.name)),
         });
     }
@@ -309,4 +329,51 @@ pub(crate) fn compose(op: &'static Op, f: fn(&Rule<'_>, &[V]) -> V, ins: &[In<'_
         (None, Some(a)) => Ok(SmallVec::from_iter([a])),
         (None, None) => Err(Error::new(Cause::Argument("at least one array is needed".into())).in_op(op.name)),
     }
+}
+
+/// What a recorded op gives, computed again by ops that can be differentiated.
+pub(crate) struct Decomposed {
+    /// The inputs, each with a node of its own, so that an array which is given twice gets two gradients.
+    pub(crate) inputs: SmallVec<[Option<NDArray>; 4]>,
+    pub(crate) outs: SmallVec<[Option<NDArray>; 2]>,
+}
+
+/// Composes the op of `node` from its saved inputs, while recording.
+pub(crate) fn decompose(f: fn(&Rule<'_>, &[V]) -> Vs, node: &NodeRef, inner: &Inner) -> Result<Decomposed> {
+    let saved = Eager {
+        node,
+        inner,
+        dys: &[],
+        higher: true,
+        wanted: 0,
+        values: Values::default(),
+        given: RefCell::default(),
+        error: RefCell::default(),
+        deposits: &Deposits::new(),
+    };
+    let c = Composing {
+        attrs: saved.attrs(),
+        training: inner.training,
+        again: Some(inner),
+        values: Values::default(),
+        error: RefCell::default(),
+    };
+    let (mut inputs, mut vs) = (SmallVec::new(), SmallVec::<[V; 4]>::new());
+    for i in 0..inner.edges.len() {
+        let v = saved.saved(Saved::X(i as u8))?;
+        let array = saved.values.get(v);
+        let own = match &array {
+            Some(a) => {
+                Some(invoke(&rows::RESHAPE_AS, &[In::Array(a)], &Attrs::of(&[AttrVal::Ints(*a.shape())]))?.remove(0))
+            }
+            None => None,
+        };
+        vs.push(own.as_ref().map_or(v, |a| c.values.put(a.clone())));
+        inputs.push(own);
+    }
+    let made = f(&Rule(&c), &vs);
+    if let Some(e) = c.error.into_inner() {
+        return Err(e);
+    }
+    Ok(Decomposed { inputs, outs: made.iter().map(|v| c.values.get(*v)).collect() })
 }

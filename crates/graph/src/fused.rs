@@ -13,7 +13,7 @@ use gluonish_engine::{Var, Write};
 use gluonish_kernels::map::{self, Builder, Program, Value};
 use gluonish_kernels::{Attrs, Cx, Mode, Out, View};
 use gluonish_ops::def::Saved;
-use gluonish_ops::{Body, Call, Emit, Grad, Meta, Metas, Op, Rule, V, infer, rows};
+use gluonish_ops::{Body, Call, Emit, Grad, Meta, Metas, Op, Rule, V, Vs, infer, rows};
 use smallvec::SmallVec;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -65,6 +65,7 @@ fn types(inner: &Inner, dy: &NDArray) -> Types {
         let dtype = match &k.value {
             KeptValue::Array(a, _) => a.dtype(),
             KeptValue::Scalar(s) => s.dtype(),
+            KeptValue::Absent => NUMBER.dtype,
         };
         out.push((Some(k.what), dtype));
     }
@@ -171,22 +172,25 @@ impl Tracer<'_> {
     }
     fn step(&self, op: &'static Op, map: &'static map::Map, ins: &[V]) -> Result<V> {
         let values = self.values.borrow().clone();
-        let views: SmallVec<[View<'_>; 4]> = ins
+        let views: Result<SmallVec<[View<'_>; 4]>> = ins
             .iter()
             .map(|v| match v {
-                V::Node(i) => view_of(&In::Absent, std::ptr::null(), values[*i as usize].1),
-                V::Scalar(s) => view_of(&In::Scalar(*s), std::ptr::null(), s.dtype()),
+                V::Node(i) => Ok(view_of(&In::Absent, std::ptr::null(), values[*i as usize].1)),
+                V::Scalar(s) => Ok(view_of(&In::Scalar(*s), std::ptr::null(), s.dtype())),
+                V::Absent => Err(self.stop()),
             })
             .collect();
+        let views = views?;
         let mut metas = Metas::new();
         (op.infer)(&Call { ins: &views, attrs: &Attrs::new(), training: false }, &mut metas)?;
         let compute = if map.is_truth() { infer::comparison_type(&views) } else { metas[0].dtype };
         let mut builder = self.builder.borrow_mut();
         let args: SmallVec<[Value; 4]> = ins
             .iter()
-            .map(|v| match v {
-                V::Node(i) => values[*i as usize].0,
-                V::Scalar(s) => builder.constant(*s),
+            .filter_map(|v| match v {
+                V::Node(i) => Some(values[*i as usize].0),
+                V::Scalar(s) => Some(builder.constant(*s)),
+                V::Absent => None,
             })
             .collect();
         let out = builder.step(map, compute, &args)?;
@@ -199,7 +203,7 @@ impl Tracer<'_> {
 static NONE: Attrs = Attrs::EMPTY;
 
 impl Emit for Tracer<'_> {
-    fn call(&self, op: &'static Op, ins: &[V], attrs: &Attrs) -> Result<SmallVec<[V; 2]>> {
+    fn call(&self, op: &'static Op, ins: &[V], attrs: &Attrs) -> Result<Vs> {
         if self.stopped.get() {
             return Err(self.stop());
         }
@@ -218,6 +222,7 @@ impl Emit for Tracer<'_> {
         match v {
             V::Node(i) => Meta { shape: Dims::EMPTY, dtype: self.values.borrow()[i as usize].1 },
             V::Scalar(s) => Meta { shape: Dims::EMPTY, dtype: s.dtype() },
+            V::Absent => NUMBER,
         }
     }
     fn saved(&self, what: Saved) -> Result<V> {
@@ -226,6 +231,7 @@ impl Emit for Tracer<'_> {
             KeptValue::Array(a, _) => a.dtype(),
             // A number takes the type of what it meets, which in a gradient is the type of the result.
             KeptValue::Scalar(_) => self.inner.outs[0].dtype,
+            KeptValue::Absent => return Err(self.stop()),
         };
         Ok(self.input_value(Source::Kept(i), dtype))
     }
@@ -250,6 +256,9 @@ impl Emit for Tracer<'_> {
     fn wants(&self, i: usize) -> bool {
         self.wanted >> i.min(63) & 1 == 1
     }
+    fn training(&self) -> bool {
+        self.inner.training
+    }
     fn give(&self, i: usize, v: V) {
         self.given.borrow_mut().push((i, v));
     }
@@ -268,6 +277,7 @@ fn launch(op: &'static Op, traced: &Arc<Traced>, inner: &Inner, dy: &NDArray, de
             Source::Kept(i) => match &inner.kept[*i].value {
                 KeptValue::Array(a, _) => In::Array(a),
                 KeptValue::Scalar(s) => In::Scalar(*s),
+                KeptValue::Absent => In::Absent,
             },
         })
         .collect();

@@ -192,8 +192,7 @@ pub fn invoke_on(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, device: Device)
     if recording {
         tape::record(op, ins, attrs, &outs);
     }
-    let visible = op.visible_outputs(attrs, ins.len());
-    finish(op, ins, outs, visible)
+    finish(op, ins, attrs, outs)
 }
 
 /// The operands of a `dot` of two matrices, which small networks spend most of their calls on.
@@ -215,15 +214,15 @@ fn product(op: &'static Op, a: &NDArray, b: &NDArray, attrs: &Attrs, device: Dev
 
 /// Applies listed updates and drops what the caller does not get.
 #[inline(always)]
-fn finish(op: &'static Op, ins: &[In<'_>], mut outs: Outs, visible: usize) -> Result<Outs> {
-    if !op.updates.is_empty() && tls().training.get() {
+fn finish(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, mut outs: Outs) -> Result<Outs> {
+    if !op.updates.is_empty() && tls().training.get() && op.updates_if.is_none_or(|f| f(attrs)) {
         for &(input, output) in op.updates {
             if let In::Array(state) = &ins[input] {
                 crate::write::commit(state, &outs[output])?;
             }
         }
     }
-    outs.truncate(visible);
+    outs.truncate(op.visible_outputs(attrs, ins.len()));
     Ok(outs)
 }
 
@@ -291,10 +290,13 @@ pub fn full(device: Device, dtype: DType, shape: &Dims, value: Scalar) -> Result
 
 /// What a kernel needs beside its operands, taken in program order.
 #[inline(always)]
-pub(crate) fn context(op: &'static Op, device: Device) -> Cx {
+pub(crate) fn context(op: &'static Op, ins: &[In<'_>], device: Device) -> Cx {
     let mut cx = Cx { threads: 1, training: tls().training.get(), ..Cx::default() };
     if op.flags.random {
         cx.ticket = random::ticket(device);
+    }
+    if let Some(i) = op.stamped {
+        cx.stamp = ins.get(i).and_then(In::array).and_then(|a| a.storage().stamp());
     }
     cx
 }
@@ -313,7 +315,7 @@ fn compute(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, device: Device) -> Re
         metas = measured(op, *measure, ins, attrs)?;
     }
     let cost = op.cost_ns(&call, &metas);
-    let mut cx = context(op, device);
+    let mut cx = context(op, ins, device);
     if let Some(threads) = threads_here(cost)
         && let Some(_held) = Operands::take(ins)
     {

@@ -273,7 +273,7 @@ fn run_over(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, dst: &NDArray, mode:
         ins.iter().map(|i| crate::invoke::view_of(i, std::ptr::null(), dst.dtype())).collect();
     let meta = Meta { shape: *dst.shape(), dtype: dst.dtype() };
     let cost = op.cost_ns(&Call { ins: &views, attrs, training: false }, &[meta]);
-    let mut cx = context(op, dst.device());
+    let mut cx = context(op, ins, dst.device());
     let v = dst.storage();
     if let Some(threads) = threads_here(cost) {
         cx.threads = threads;

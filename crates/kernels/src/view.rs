@@ -1,6 +1,7 @@
 //! What a kernel is called with.
 use crate::attrs::Attrs;
 use gluonish_base::{DType, Dims, Result, Scalar, Ticket};
+use std::num::NonZeroU64;
 
 /// Memory with a shape. For an input it is only read; for an output it belongs to the kernel while it runs.
 #[derive(Clone, Copy)]
@@ -74,6 +75,9 @@ pub struct Cx {
     pub ticket: Ticket,
     /// `autograd.is_training()` where the op was called.
     pub training: bool,
+    /// For rows that say of which input: the name of its storage's contents (a number and a version). What a kernel
+    /// derives from those it may keep under this name.
+    pub stamp: Option<(NonZeroU64, u32)>,
 }
 
 /// The inputs of a call, in the order of the row. An optional input that is absent has a null `ptr` and no elements.

@@ -1,7 +1,7 @@
 //! The form of a row.
 use crate::attr::Attr;
 use crate::cost::Cost;
-use crate::rule::{Rule, V};
+use crate::rule::{Rule, V, Vs};
 use gluonish_base::{DType, Dims, Result};
 use gluonish_kernels::map::Map;
 use gluonish_kernels::{Attrs, Kernel, View};
@@ -27,8 +27,15 @@ pub struct Op {
     pub grad: Grad,
     /// What the gradient rule reads beside the incoming gradient, and for which wanted input.
     pub saves: &'static [Save],
-    /// (auxiliary input, output): after success the output's values become the input's.
+    /// The same outputs by rows that can be differentiated any number of times, where the gradient rule is a kernel for
+    /// the first order alone. Its inputs are saved then; the other outputs it may ask for are those in `saves`.
+    pub decompose: Option<fn(&Rule<'_>, &[V]) -> Vs>,
+    /// (auxiliary input, output): after success in training mode the output's values become the input's.
     pub updates: &'static [(usize, usize)],
+    /// Whether a call updates at all, where attributes decide.
+    pub updates_if: Option<fn(&Attrs) -> bool>,
+    /// The input from which kernels derive something that is worth keeping (packed weights).
+    pub stamped: Option<usize>,
     pub flags: Flags,
     pub faces: Faces,
     /// What NumPy calls the inputs, where `input_name` does not guess it.
@@ -179,6 +186,23 @@ pub const OUT: &[Output] = &[Output { name: "output", hidden: false }];
 pub const fn input(name: &'static str) -> Input {
     Input { name, kind: InputKind::Required }
 }
+pub const fn optional(name: &'static str) -> Input {
+    Input { name, kind: InputKind::Optional }
+}
+/// A learnt parameter.
+pub const fn parameter(name: &'static str) -> Input {
+    Input { name, kind: InputKind::Parameter }
+}
+/// State that the op updates.
+pub const fn state(name: &'static str) -> Input {
+    Input { name, kind: InputKind::Auxiliary }
+}
+pub const fn output(name: &'static str) -> Output {
+    Output { name, hidden: false }
+}
+pub const fn hidden(name: &'static str) -> Output {
+    Output { name, hidden: true }
+}
 
 impl Op {
     pub const fn new(name: &'static str, doc: &'static str, inputs: &'static [Input], body: Body) -> Op {
@@ -196,7 +220,10 @@ impl Op {
             body,
             grad: Grad::Missing("it has no gradient"),
             saves: &[],
+            decompose: None,
             updates: &[],
+            updates_if: None,
+            stamped: None,
             flags: Flags { random: false, creates: false, in_place: false, internal: false },
             faces: Faces { nd: &[], np: &[], methods: &[], operator: "" },
             np_inputs: &[],
@@ -245,8 +272,21 @@ impl Op {
         self.grad = grad;
         self
     }
+    /// How the op is made of differentiable ones, for orders that its gradient's kernel does not have.
+    pub const fn decompose(mut self, f: fn(&Rule<'_>, &[V]) -> Vs) -> Op {
+        self.decompose = Some(f);
+        self
+    }
     pub const fn updates(mut self, updates: &'static [(usize, usize)]) -> Op {
         self.updates = updates;
+        self
+    }
+    pub const fn updates_if(mut self, f: fn(&Attrs) -> bool) -> Op {
+        self.updates_if = Some(f);
+        self
+    }
+    pub const fn stamped(mut self, input: usize) -> Op {
+        self.stamped = Some(input);
         self
     }
     pub const fn nd(mut self, names: &'static [&'static str]) -> Op {

@@ -30,7 +30,7 @@ mod unary;
 pub use attr::{Attr, Kind};
 pub use def::{Body, Call, Flags, Grad, Input, InputKind, Layout, Meta, Metas, Op, Output, Save, Viewed};
 pub use registry::{find, table};
-pub use rule::{Emit, Rule, V};
+pub use rule::{Emit, Rule, V, Vs};
 
 /// Rows that other crates call by name in Rust.
 pub mod rows {

@@ -11,7 +11,11 @@ use smallvec::SmallVec;
 pub enum V {
     Node(u32),
     Scalar(Scalar),
+    /// An optional input that was not given.
+    Absent,
 }
+/// Several values, as a composition of several outputs gives them.
+pub type Vs = SmallVec<[V; 2]>;
 impl From<f64> for V {
     fn from(v: f64) -> V {
         V::Scalar(Scalar::Float(v))
@@ -20,7 +24,7 @@ impl From<f64> for V {
 
 /// Runs or records the ops of a rule.
 pub trait Emit {
-    fn call(&self, op: &'static Op, ins: &[V], attrs: &Attrs) -> Result<SmallVec<[V; 2]>>;
+    fn call(&self, op: &'static Op, ins: &[V], attrs: &Attrs) -> Result<Vs>;
     fn meta(&self, v: V) -> Meta;
     /// A saved value of the forward op. Asking for one that the row does not list is an error.
     fn saved(&self, what: Saved) -> Result<V>;
@@ -31,6 +35,8 @@ pub trait Emit {
     fn output(&self, i: usize) -> Meta;
     fn inputs(&self) -> usize;
     fn wants(&self, i: usize) -> bool;
+    /// Whether the forward op ran in training mode.
+    fn training(&self) -> bool;
     fn give(&self, i: usize, v: V);
     /// Remembers the first error; the rule goes on with harmless values and the caller raises it.
     fn fail(&self, e: Error);
@@ -85,6 +91,9 @@ impl Rule<'_> {
     pub fn wants(&self, i: usize) -> bool {
         self.0.wants(i)
     }
+    pub fn training(&self) -> bool {
+        self.0.training()
+    }
 
     /// The gradient of input `i`, computed only if somebody wants it. Broadcasting is undone by the caller.
     pub fn grad(&self, i: usize, f: impl FnOnce() -> V) {
@@ -103,7 +112,7 @@ impl Rule<'_> {
     }
 
     /// All outputs of an op.
-    pub fn call_all(&self, op: &'static Op, ins: &[V], attrs: &[AttrVal]) -> SmallVec<[V; 2]> {
+    pub fn call_all(&self, op: &'static Op, ins: &[V], attrs: &[AttrVal]) -> Vs {
         let attrs = Attrs::of(attrs);
         self.0.call(op, ins, &attrs).unwrap_or_else(|e| {
             self.0.fail(e);

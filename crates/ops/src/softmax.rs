@@ -1,7 +1,7 @@
 //! Softmax and its logarithm. Their gradients are fused kernels, which are rows too, so that every further order works.
 use crate::attr::{Attr, axis};
 use crate::cost::Cost;
-use crate::def::{Body, Call, DATA, Input, InputKind, Meta, Metas, Op, input, rows, x, y};
+use crate::def::{Body, Call, DATA, Input, Meta, Metas, Op, input, optional, rows, x, y};
 use crate::infer::{reduced, require_float};
 use crate::rule::{Rule, V};
 use gluonish_base::{Cause, Dims, Result};
@@ -20,7 +20,7 @@ const ATTRS: &[Attr] = &[
     Attr::bool("use_length", false, "Whether `length` says how many values of each row count; the others give 0."),
 ];
 const GRAD_ATTRS: &[Attr] = &[ALONG, DIVISOR];
-const DATA_LENGTH: &[Input] = &[input("data"), Input { name: "length", kind: InputKind::Optional }];
+const DATA_LENGTH: &[Input] = &[input("data"), optional("length")];
 const Y_DY: &[Input] = &[input("y"), input("dy")];
 
 fn infer(c: &Call<'_>, outs: &mut Metas) -> Result {

@@ -1,14 +1,14 @@
 //! Rows for the tests of the mechanisms: state that is updated, and work that is slow or fails.
 use crate::attr::Attr;
 use crate::cost::Cost;
-use crate::def::{Body, Call, DATA, Input, InputKind, Meta, Metas, Op, Output, input, rows};
+use crate::def::{Body, Call, DATA, Input, Meta, Metas, Op, Output, hidden, input, output, rows, state};
 use gluonish_base::{Cause, Result};
 use gluonish_kernels::map::Class;
 use gluonish_kernels::{convert, map};
 use std::time::Duration;
 
-const DATA_TOTAL: &[Input] = &[input("data"), Input { name: "total", kind: InputKind::Auxiliary }];
-const OUTPUTS: &[Output] = &[Output { name: "output", hidden: false }, Output { name: "new_total", hidden: true }];
+const DATA_TOTAL: &[Input] = &[input("data"), state("total")];
+const OUTPUTS: &[Output] = &[output("output"), hidden("new_total")];
 
 fn infer_accumulate(c: &Call<'_>, outs: &mut Metas) -> Result {
     let (v, t) = (&c.ins[0], &c.ins[1]);

@@ -163,6 +163,7 @@ fn apply(
                 KeptValue::Array(a, version) if a.storage().version() == *version && alike(a, dy) => reading.line(a),
                 KeptValue::Array(..) => None,
                 KeptValue::Scalar(s) => Some(Lane::Number(*s)),
+                KeptValue::Absent => None,
             },
         };
         let Some(operand) = operand else { return Ok(false) };

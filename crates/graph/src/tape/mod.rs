@@ -7,6 +7,7 @@ use crate::array::NDArray;
 use crate::invoke::In;
 use crate::tape::node::{Edge, Inner, Kept, KeptValue, Kind, NodeRef};
 use crate::tape::slot::NodeSlot;
+use gluonish_base::tls::tls;
 use gluonish_base::{Cause, Dims, Error, Result, Site};
 use gluonish_engine::TapeMark;
 use gluonish_kernels::Attrs;
@@ -169,6 +170,7 @@ fn node_of(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, outs: &[NDArray]) -> 
     let site = Site::here();
     Some(NodeRef::new(Kind::Op(op), site, |inner| {
         connect(inner, ins, outs);
+        inner.training = tls().training.get();
         if !attrs.is_empty() {
             inner.attrs = Some(Box::new(attrs.clone()));
         }
@@ -187,7 +189,7 @@ fn save(inner: &mut Inner, op: &'static Op, ins: &[In<'_>], outs: &[NDArray], si
             Saved::X(i) => match &ins[i as usize] {
                 In::Array(a) => inner.keep(save.what, keep(a), site),
                 In::Scalar(s) => inner.kept.push(Kept { what: save.what, value: KeptValue::Scalar(*s) }),
-                In::Absent => {}
+                In::Absent => inner.kept.push(Kept { what: save.what, value: KeptValue::Absent }),
             },
             Saved::Y(i) => {
                 if let Some(a) = outs.get(i as usize) {

@@ -76,6 +76,8 @@ pub(crate) struct Inner {
     pub(crate) edges: SmallVec<[Edge; 2]>,
     pub(crate) kept: SmallVec<[Kept; 2]>,
     pub(crate) outs: SmallVec<[Meta; 1]>,
+    /// The op ran in training mode.
+    pub(crate) training: bool,
     /// `backward` has passed and freed what was kept.
     pub(crate) consumed: bool,
     pub(crate) hooks: Vec<(u32, u64, Hook)>,
@@ -120,6 +122,8 @@ pub(crate) enum KeptValue {
     /// With the version it had: a later write makes it unusable.
     Array(NDArray, u32),
     Scalar(Scalar),
+    /// An optional input that was not given.
+    Absent,
 }
 
 impl Drop for Kept {

@@ -1,7 +1,7 @@
 //! Counting and searching among ordered values.
 use crate::attr::Attr;
 use crate::cost::Cost;
-use crate::def::{Body, Grad, Input, InputKind, Meta, Op, input, rows, x};
+use crate::def::{Body, Grad, Input, Meta, Op, input, optional, rows, x};
 use gluonish_base::{Cause, DType, Dims, Result};
 use gluonish_kernels::{View, bins as k};
 
@@ -10,7 +10,7 @@ const RIGHT: u8 = 1;
 
 const SORTED: &[Input] = &[input("a"), input("v")];
 const EDGES: &[Input] = &[input("data"), input("edges")];
-const COUNTED: &[Input] = &[input("indices"), Input { name: "weights", kind: InputKind::Optional }];
+const COUNTED: &[Input] = &[input("indices"), optional("weights")];
 
 /// Refuses what is no vector, and numbers, whose type nobody said.
 fn vector(v: &View<'_>, what: &str) -> Result {
