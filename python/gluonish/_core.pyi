@@ -301,12 +301,69 @@ class NdOps:
         """Arrays joined along an axis."""
 
     @staticmethod
+    def Convolution(
+        data: ArrayLike,
+        weight: ArrayLike,
+        bias: ArrayLike | None = None,
+        *,
+        kernel: int | Sequence[int],
+        stride: int | Sequence[int] | None = None,
+        dilate: int | Sequence[int] | None = None,
+        pad: int | Sequence[int] | None = None,
+        num_filter: int,
+        num_group: int = 1,
+        workspace: int = 1024,
+        no_bias: bool = False,
+        cudnn_tune: Literal["off", "limited_workspace", "fastest"] | None = None,
+        cudnn_off: bool = False,
+        layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | None = None,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Filters slide over images: `sum(data * weight) + bias` at every place."""
+
+    @staticmethod
+    def Deconvolution(
+        data: ArrayLike,
+        weight: ArrayLike,
+        bias: ArrayLike | None = None,
+        *,
+        kernel: int | Sequence[int],
+        stride: int | Sequence[int] | None = None,
+        dilate: int | Sequence[int] | None = None,
+        pad: int | Sequence[int] | None = None,
+        adj: int | Sequence[int] | None = None,
+        target_shape: int | Sequence[int] | None = None,
+        num_filter: int,
+        num_group: int = 1,
+        workspace: int = 1024,
+        no_bias: bool = True,
+        cudnn_tune: Literal["off", "limited_workspace", "fastest"] | None = None,
+        cudnn_off: bool = False,
+        layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | None = None,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """The transpose of a convolution: each value lays down its filter."""
+
+    @staticmethod
     def ElementWiseSum(*args: ArrayLike, out: NDArray | None = None) -> NDArray:
         """The sum of any number of arrays of one shape, in one pass."""
 
     @staticmethod
     def Flatten(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """A matrix: the first axis stays, the others become one."""
+
+    @staticmethod
+    def FullyConnected(
+        data: ArrayLike,
+        weight: ArrayLike,
+        bias: ArrayLike | None = None,
+        *,
+        num_hidden: int,
+        no_bias: bool = False,
+        flatten: bool = True,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """`data @ weight.T + bias`."""
 
     @staticmethod
     def Pad(

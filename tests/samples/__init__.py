@@ -6,6 +6,8 @@ from ops.sampling import SAMPLES, Sample
 from samples import (  # noqa: F401 - they add theirs
     bitwise,
     contrib,
+    conv,
+    dense,
     elementwise,
     fft,
     linalg,

@@ -69,7 +69,11 @@ impl Attrs {
     }
     #[inline]
     pub fn choice(&self, i: usize) -> u8 {
-        if let Some(AttrVal::Choice(c)) = self.0.get(i) { *c } else { 0 }
+        self.opt_choice(i).unwrap_or(0)
+    }
+    #[inline]
+    pub fn opt_choice(&self, i: usize) -> Option<u8> {
+        if let Some(AttrVal::Choice(c)) = self.0.get(i) { Some(*c) } else { None }
     }
 }
 

@@ -4,6 +4,7 @@ pub mod add_n;
 pub mod along;
 pub mod attrs;
 pub mod bins;
+pub mod conv;
 pub mod convert;
 pub mod dispatch;
 pub mod fft;

@@ -53,6 +53,7 @@ pub enum Kind {
     OptDType,
     /// One of these words.
     Choice(&'static [&'static str]),
+    OptChoice(&'static [&'static str]),
 }
 
 impl Kind {
@@ -69,9 +70,8 @@ impl Kind {
             Kind::Bounds => "an integer or a tuple of integers and None".into(),
             Kind::DType => "a dtype".into(),
             Kind::OptDType => "a dtype or None".into(),
-            Kind::Choice(words) => {
-                format!("one of {}", words.iter().map(|w| format!("'{w}'")).collect::<Vec<_>>().join(", "))
-            }
+            Kind::Choice(words) => format!("one of {}", list(words, "'")),
+            Kind::OptChoice(words) => format!("one of {} or None", list(words, "'")),
         }
     }
 
@@ -88,11 +88,15 @@ impl Kind {
             Kind::Bounds => "int | Sequence[int | None] | None".into(),
             Kind::DType => "DTypeLike".into(),
             Kind::OptDType => "DTypeLike | None".into(),
-            Kind::Choice(words) => {
-                format!("Literal[{}]", words.iter().map(|w| format!("\"{w}\"")).collect::<Vec<_>>().join(", "))
-            }
+            Kind::Choice(words) => format!("Literal[{}]", list(words, "\"")),
+            Kind::OptChoice(words) => format!("Literal[{}] | None", list(words, "\"")),
         }
     }
+}
+
+/// Words in quotes, with commas between.
+fn list(words: &[&str], quote: &str) -> String {
+    words.iter().map(|w| format!("{quote}{w}{quote}")).collect::<Vec<_>>().join(", ")
 }
 
 fn range(what: &str, has_min: bool, min: impl std::fmt::Display, has_max: bool, max: impl std::fmt::Display) -> String {
@@ -158,6 +162,9 @@ impl Attr {
     pub const fn choice_required(name: &'static str, words: &'static [&'static str], doc: &'static str) -> Attr {
         Attr::new(name, Kind::Choice(words), AttrVal::None, doc)
     }
+    pub const fn opt_choice(name: &'static str, words: &'static [&'static str], doc: &'static str) -> Attr {
+        Attr::new(name, Kind::OptChoice(words), AttrVal::None, doc)
+    }
     /// Bounds of an integer.
     pub const fn at_least(mut self, min: i64) -> Attr {
         if let Kind::Int { max, .. } = self.kind {
@@ -207,7 +214,7 @@ impl Attr {
     /// Whether a call may leave it out.
     pub fn is_required(&self) -> bool {
         self.default == AttrVal::None
-            && !matches!(self.kind, Kind::OptInt | Kind::OptFloat | Kind::OptInts | Kind::OptDType)
+            && !matches!(self.kind, Kind::OptInt | Kind::OptFloat | Kind::OptInts | Kind::OptDType | Kind::OptChoice(_))
     }
 
     /// The value as Python writes it.
@@ -221,7 +228,9 @@ impl Attr {
             AttrVal::Ints(d) => d.to_string(),
             AttrVal::DType(d) => format!("'{d}'"),
             AttrVal::Choice(c) => match self.kind {
-                Kind::Choice(words) => format!("'{}'", words.get(*c as usize).copied().unwrap_or("?")),
+                Kind::Choice(words) | Kind::OptChoice(words) => {
+                    format!("'{}'", words.get(*c as usize).copied().unwrap_or("?"))
+                }
                 _ => c.to_string(),
             },
         }

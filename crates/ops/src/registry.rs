@@ -20,6 +20,8 @@ static FAMILIES: &[&[&Op]] = &[
     crate::reduce::scan::ROWS,
     crate::reduce::bins::ROWS,
     crate::matmul::ROWS,
+    crate::conv::ROWS,
+    crate::dense::ROWS,
     crate::movement::shape::ROWS,
     crate::movement::axes::ROWS,
     crate::movement::broadcast::ROWS,

@@ -4,6 +4,7 @@
 //! the shape alone, so its bits do not depend on how C is cut among threads (nor on the number of them); they may differ
 //! between instruction sets.
 mod block;
+mod dense;
 mod epilogue;
 mod gemv;
 mod half;
@@ -21,6 +22,7 @@ mod tile;
 mod x86;
 
 pub use block::Product;
+pub use dense::dense;
 pub use epilogue::{Affine, Epilogue, Identity, Scale};
 pub use half::HalfMat;
 pub use matmul::{matmul, matmul_scaled};

@@ -178,7 +178,9 @@ pub(super) unsafe fn parse(attr: &Attr, o: *mut PyObject, slot: &mut AttrVal) ->
             Kind::Bool if o == Py_True() || o == Py_False() => Some(AttrVal::Bool(o == Py_True())),
             // Gluon's code writes 0 and 1 for truth values.
             Kind::Bool => int(o).filter(|v| *v == 0 || *v == 1).map(|v| AttrVal::Bool(v == 1)),
-            Kind::OptInt | Kind::OptFloat | Kind::OptInts | Kind::OptDType if none => Some(AttrVal::None),
+            Kind::OptInt | Kind::OptFloat | Kind::OptInts | Kind::OptDType | Kind::OptChoice(_) if none => {
+                Some(AttrVal::None)
+            }
             Kind::Int { .. } | Kind::OptInt if o == Py_True() || o == Py_False() => None,
             Kind::Int { .. } | Kind::OptInt => int(o).map(AttrVal::Int),
             Kind::Float { .. } | Kind::OptFloat => float(o).map(AttrVal::Float),
@@ -188,7 +190,7 @@ pub(super) unsafe fn parse(attr: &Attr, o: *mut PyObject, slot: &mut AttrVal) ->
             Kind::DType | Kind::OptDType => {
                 dtype_of(&Bound::from_borrowed_ptr(Python::assume_attached(), o)).map(AttrVal::DType)
             }
-            Kind::Choice(words) => choice(words, o),
+            Kind::Choice(words) | Kind::OptChoice(words) => choice(words, o),
         }
     };
     match value {
