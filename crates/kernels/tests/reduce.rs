@@ -141,6 +141,37 @@ fn nan_propagates() {
     }
 }
 
+/// One NaN among many rows or columns spoils its own result and no other.
+#[test]
+fn nan_stays_in_its_group() {
+    for dtype in FLOATS {
+        for (shape, at) in [([40, 131], 17 * 131 + 70), ([40, 1000], 999), ([3, 1500], 4499)] {
+            let x = Array::new(dtype, &shape, |i| if i == at { -f64::NAN } else { noise(i) });
+            for (axes, hit) in [(1, at % shape[1] as usize), (2, at / shape[1] as usize)] {
+                let mut out = Array::new(dtype, &reduced_shape(&shape, axes, false), |_| 0.0);
+                for f in [max as Reduction, min] {
+                    f(&cx(1), &x.view(), axes, &out.out(Mode::Write)).unwrap();
+                    let nans: Vec<usize> = (0..out.len()).filter(|&i| out.get(i).is_nan()).collect();
+                    assert_eq!(nans, [hit], "{dtype} {shape:?} {axes}");
+                }
+            }
+        }
+    }
+}
+
+/// Any byte but 0 is true, also in an array of bools that another library has filled.
+#[test]
+fn truth() {
+    for dtype in [DType::U8, DType::I8, DType::Bool, DType::I32, DType::F32] {
+        let x = Array::new(dtype, &[4, 70], |i| [0.0, 2.0, (i == 200) as u8 as f64, (i != 269) as u8 as f64][i / 70]);
+        let mut out = Array::new(DType::Bool, &[4], |_| 0.0);
+        any(&cx(1), &x.view(), 2, &out.out(Mode::Write)).unwrap();
+        assert_eq!(out.values(), [0.0, 1.0, 1.0, 1.0], "{dtype}");
+        all(&cx(1), &x.view(), 2, &out.out(Mode::Write)).unwrap();
+        assert_eq!(out.values(), [0.0, 1.0, 0.0, 0.0], "{dtype}");
+    }
+}
+
 #[test]
 fn nothing() {
     let x = Array::new(DType::F32, &[0, 3], |_| 0.0);

@@ -1,5 +1,6 @@
 //! Positions of extreme values.
-use super::fold::{Acc, Fold, Max, Min, fold_tile, order_type};
+use super::fold::{Acc, Fold, Max, Min, order_type};
+use super::lanes::{LANES, TILE, fold_tile};
 use super::memory::{Row, Sink, Source};
 use super::plan::{Order, Plan, out_strides};
 use super::{some, with_acc};
@@ -8,8 +9,6 @@ use crate::view::{Cx, Out, View};
 use crate::walk::{Shared, Walk};
 use gluonish_base::{DType, Result, pool};
 
-/// Elements that are compared at once before anyone asks where the best of them is.
-const TILE: usize = 1024;
 /// Elements of one task.
 const CHUNK: usize = 64 * TILE;
 /// Columns that are followed at once when the axis is not the innermost.
@@ -53,9 +52,7 @@ struct Best<A> {
 fn better<A: Comparable, F: Fold<A>>(v: A, best: A) -> bool {
     // Joined the other way round a tie gives `best`, so that only what is strictly better differs from it.
     let won = F::join(v, best);
-    #[expect(clippy::eq_op, reason = "only NaN differs from itself")]
-    let (nan, best_nan) = (v != v, best != best);
-    !best_nan & (nan | ((won == v) & (v != best)))
+    !best.is_nan() & (v.is_nan() | ((won == v) & (v != best)))
 }
 
 fn find<A: Comparable, F: Fold<A>>(cx: &Cx, x: &View<'_>, axes: u32, out: &Out<'_>) {
@@ -84,11 +81,10 @@ fn rows<A: Comparable, F: Fold<A>>(cx: &Cx, source: &Source<A>, sink: &Sink<i64>
             unsafe { *to.at(i as isize) = best_of::<A, F>(source, kept.offset(k)[0], row, range, &mut buf) };
         }
     });
-    for (k, parts) in best.chunks_exact(parts).enumerate() {
-        let first = parts.iter().skip(1).fold(parts[0], |b, p| if better::<A, F>(p.value, b.value) { *p } else { b });
-        // SAFETY: this thread is alone.
-        unsafe { sink.put(kept, k, &[first.at]) };
-    }
+    let first = |b: Best<A>, p: &Best<A>| if better::<A, F>(p.value, b.value) { *p } else { b };
+    let places: Vec<i64> = best.chunks_exact(parts).map(|p| p.iter().skip(1).fold(p[0], first).at).collect();
+    // SAFETY: this thread is alone.
+    unsafe { sink.put(kept, 0, &places) };
 }
 
 /// The first best element of a part of a row. Tiles are folded at full speed; only one that has something better is
@@ -106,12 +102,30 @@ fn best_of<A: Comparable, F: Fold<A>>(
         let tile = unsafe { source.tile(at, row, t, to.min(t + TILE), buf) };
         let value = fold_tile::<A, F>(tile);
         if best.is_none_or(|b| better::<A, F>(value, b.value)) {
-            #[expect(clippy::eq_op, reason = "only NaN differs from itself")]
-            let place = tile.iter().position(|v| *v == value || (value != value && v != v));
-            best = Some(Best { value, at: (t + place.unwrap_or(0)) as i64 });
+            best = Some(Best { value, at: (t + place_of(tile, value)) as i64 });
         }
     }
     best.unwrap_or(Best { value: F::START, at: 0 })
+}
+
+per_isa! {
+    /// Where `value`, or NaN if it is one, is first found.
+    fn place_of[A: Comparable](x: &[A], value: A) -> usize {
+        if value.is_nan() { first(x, |v| v.is_nan()) } else { first(x, |v| *v == value) }
+    }
+}
+
+/// The first element that is wanted. Blocks are looked at as a whole, which is quicker than to stop at each element.
+#[inline(always)]
+fn first<A: Comparable>(x: &[A], wanted: impl Fn(&A) -> bool) -> usize {
+    let (blocks, tail) = x.as_chunks::<LANES>();
+    for (k, block) in blocks.iter().enumerate() {
+        if block.iter().fold(false, |any, v| any | wanted(v)) {
+            let place = |(i, v)| if wanted(v) { i } else { LANES as u32 };
+            return k * LANES + (0..).zip(block).map(place).fold(LANES as u32, u32::min) as usize;
+        }
+    }
+    blocks.len() * LANES + tail.iter().position(wanted).unwrap_or(0)
 }
 
 fn columns<A: Comparable, F: Fold<A>>(

@@ -1,14 +1,13 @@
 //! The two ways to reduce: along rows, one result at a time, or row by row into a block of columns.
-use super::fold::{Acc, Fold, fold_each, fold_rows, fold_tile, join_all};
-use super::memory::{Row, Sink, Source, ask_beyond};
+use super::fold::{Acc, Fold, join_all};
+use super::lanes::{LANES, TILE, add_tile, fold_rows, join_lanes};
+use super::memory::{InPlace, Row, Sink, Source};
 use super::plan::Plan;
 use crate::view::{Cx, Out, View};
 use crate::walk::{Shared, Walk};
 use gluonish_base::pool;
 use smallvec::{SmallVec, smallvec};
 
-/// Elements that are folded in registers before they are added to a running total: error grows with n / TILE.
-const TILE: usize = 1024;
 /// Elements of one task: large enough to hide the cost of handing it out, small enough to share 100,000 among threads.
 const CHUNK: usize = 64 * TILE;
 /// Columns whose accumulators stay in the first cache.
@@ -72,11 +71,13 @@ impl<A: Acc, G: Fn(A) -> A + Sync> Job<A, G> {
     fn some_rows<F: Fold<A>>(&self, kept: &Walk<2>, row: &Row, from: usize, to: &mut [A]) {
         let mut buf = Vec::new();
         let follow = kept.shape.len() == 1 && kept.strides[0][0] == row.len as isize;
-        if follow && row.outer.shape.is_empty() && row.stride == 1 && row.len <= TILE {
-            let at = kept.offset(from)[0];
+        if follow && row.is_line() && row.len <= TILE {
+            let (at, n) = (kept.offset(from)[0], row.len * to.len());
             // SAFETY: the rows come from the view's own dimensions and have no gaps.
-            let x = unsafe { self.source.strip(at, 1, row.len * to.len(), &mut buf) };
-            return fold_each::<A, F>(x, row.len, to);
+            let x = unsafe { self.source.in_place(at, n) };
+            // SAFETY: as above.
+            let x = x.unwrap_or_else(|| InPlace::Same(unsafe { self.source.strip(at, 1, n, &mut buf) }));
+            return x.fold_each::<F>(row.len, to);
         }
         let mut to = to.iter_mut();
         kept.for_each(from, from + to.len(), |[at, _]| {
@@ -88,14 +89,19 @@ impl<A: Acc, G: Fn(A) -> A + Sync> Job<A, G> {
 
     /// Elements `from..to` of the row that begins at `at`.
     fn part<F: Fold<A>>(&self, at: isize, row: &Row, from: usize, to: usize, buf: &mut Vec<A>) -> A {
-        let mut total = F::START;
-        for t in (from..to).step_by(TILE) {
+        if row.is_line()
             // SAFETY: the row and its elements come from the view's own dimensions.
-            let tile = unsafe { self.source.tile(at, row, t, to.min(t + TILE), buf) };
-            ask_beyond(tile);
-            total = F::join(total, fold_tile::<A, F>(tile));
+            && let Some(x) = unsafe { self.source.in_place(at + from as isize, to - from) }
+        {
+            return x.fold::<F>();
         }
-        total
+        let mut lanes = [F::START; LANES];
+        for t in (from..to).step_by(TILE) {
+            // SAFETY: as above.
+            let tile = unsafe { self.source.tile(at, row, t, to.min(t + TILE), buf) };
+            add_tile::<A, F>(tile, &mut lanes);
+        }
+        join_lanes::<A, F>(lanes)
     }
 
     /// Joins parts in their order and stores the results; part `p` of result `k` is `partial[p * results + k]`.

@@ -1,4 +1,4 @@
-//! The arithmetic of reductions: what is accumulated in which type, and the two loops that everything is made of.
+//! The arithmetic of reductions: what is accumulated in which type, and how two partial results become one.
 use crate::dispatch::Elem;
 use crate::per_isa;
 use gluonish_base::DType;
@@ -8,6 +8,7 @@ pub(crate) trait Acc: Elem {
     fn plus(self, b: Self) -> Self;
     /// The sum divided by the count.
     fn mean(self, n: usize) -> Self;
+    fn is_nan(self) -> bool;
 }
 
 macro_rules! acc {
@@ -17,6 +18,9 @@ macro_rules! acc {
             fn plus(self, $b: $t) -> $t { let $s = self; $plus }
             #[inline(always)]
             fn mean(self, $n: usize) -> $t { let $s = self; $mean }
+            #[inline(always)]
+            #[expect(clippy::eq_op, reason = "only NaN differs from itself")]
+            fn is_nan(self) -> bool { self != self }
         }
     )*};
 }
@@ -25,6 +29,7 @@ acc! {
     f64, |s, b| s + b, |n| s / n as f64;
     i64, |s, b| s.wrapping_add(b), |n| s.checked_div(n as i64).unwrap_or(0);
     u64, |s, b| s.wrapping_add(b), |n| s.checked_div(n as u64).unwrap_or(0);
+    u8, |s, b| s.wrapping_add(b), |n| (s as usize).checked_div(n).unwrap_or(0) as u8;
 }
 
 /// In which type elements of type `x` are compared: the one that holds them all.
@@ -47,8 +52,16 @@ pub(crate) fn sum_type(out: DType) -> DType {
 
 /// An operation that joins two partial results, and what it starts from.
 pub(crate) trait Fold<A>: Send + Sync + 'static {
+    /// Joined with anything, it changes nothing.
     const START: A;
+    /// Whether NaN is all that `quick` cannot join, so that it must be looked for.
+    const WATCH: bool = false;
     fn join(a: A, b: A) -> A;
+    /// `join` where neither is NaN: one instruction.
+    #[inline(always)]
+    fn quick(a: A, b: A) -> A {
+        Self::join(a, b)
+    }
     /// What an element counts as before it is joined.
     #[inline(always)]
     fn lift(v: A) -> A {
@@ -74,13 +87,19 @@ macro_rules! folds {
         }
         impl Fold<$t> for Max {
             const START: $t = $lowest;
+            const WATCH: bool = $t::DTYPE.is_float();
             #[inline(always)]
             fn join($a: $t, $b: $t) -> $t { if $a > $b || $nan { $a } else { $b } }
+            #[inline(always)]
+            fn quick($a: $t, $b: $t) -> $t { if $a > $b { $a } else { $b } }
         }
         impl Fold<$t> for Min {
             const START: $t = $highest;
+            const WATCH: bool = $t::DTYPE.is_float();
             #[inline(always)]
             fn join($a: $t, $b: $t) -> $t { if $a < $b || $nan { $a } else { $b } }
+            #[inline(always)]
+            fn quick($a: $t, $b: $t) -> $t { if $a < $b { $a } else { $b } }
         }
     )*};
 }
@@ -89,68 +108,6 @@ folds! {
     f64, f64::NEG_INFINITY, f64::INFINITY, |a, b| a + b, a * b, a.is_nan();
     i64, i64::MIN, i64::MAX, |a, b| a.wrapping_add(b), a.wrapping_mul(b), false;
     u64, u64::MIN, u64::MAX, |a, b| a.wrapping_add(b), a.wrapping_mul(b), false;
-}
-
-/// Elements folded at once: four vectors of the widest registers for float32, so that additions do not wait for each
-/// other. The same on every machine, and with it the bits.
-const LANES: usize = 64;
-
-#[inline(always)]
-fn tile<A: Acc, F: Fold<A>>(x: &[A]) -> A {
-    let (blocks, tail) = x.as_chunks::<LANES>();
-    let mut acc = [F::START; LANES];
-    for b in blocks {
-        for (a, v) in acc.iter_mut().zip(b) {
-            *a = F::join(*a, F::lift(*v));
-        }
-    }
-    for (a, v) in acc.iter_mut().zip(tail) {
-        *a = F::join(*a, F::lift(*v));
-    }
-    let mut half = LANES / 2;
-    while half > 0 {
-        for i in 0..half {
-            acc[i] = F::join(acc[i], acc[i + half]);
-        }
-        half /= 2;
-    }
-    acc[0]
-}
-
-per_isa! {
-    /// Folds a tile.
-    pub(crate) fn fold_tile[A: Acc, F: Fold<A>](x: &[A]) -> A {
-        tile::<A, F>(x)
-    }
-}
-
-per_isa! {
-    /// Folds each of many short rows that follow each other, as `fold_tile` would.
-    pub(crate) fn fold_each[A: Acc, F: Fold<A>](x: &[A], row: usize, to: &mut [A]) {
-        for (t, r) in to.iter_mut().zip(x.chunks_exact(row)) {
-            *t = tile::<A, F>(r);
-        }
-    }
-}
-
-per_isa! {
-    /// Folds rows into an accumulator of columns, each row as long as the accumulator.
-    pub(crate) fn fold_rows[A: Acc, F: Fold<A>](acc: &mut [A], rows: &[&[A]]) {
-        let n = acc.len();
-        let (quads, rest) = rows.as_chunks::<4>();
-        for [a, b, c, d] in quads {
-            let (a, b, c, d) = (&a[..n], &b[..n], &c[..n], &d[..n]);
-            for i in 0..n {
-                let (left, right) = (F::join(F::lift(a[i]), F::lift(b[i])), F::join(F::lift(c[i]), F::lift(d[i])));
-                acc[i] = F::join(acc[i], F::join(left, right));
-            }
-        }
-        for r in rest {
-            for (a, v) in acc.iter_mut().zip(*r) {
-                *a = F::join(*a, F::lift(*v));
-            }
-        }
-    }
 }
 
 /// Joins folded values with others, one by one. Rare enough to need no code of its own for each instruction set.

@@ -26,8 +26,8 @@ macro_rules! lifted {
 lifted! {
     Squares for f32, f64: 0, |a, b| a + b, |v| v * v;
     Sizes for f32, f64: 0, |a, b| a + b, |v| v.abs();
-    Any for f32, f64, i64: 0, |a, b| if a > b { a } else { b }, |v| (v != 0 as _) as u8;
-    All for f32, f64, i64: 1, |a, b| if a < b { a } else { b }, |v| (v != 0 as _) as u8;
+    Any for f32, f64, i64, u8: 0, |a, b| if a > b { a } else { b }, |v| (v != 0 as _) as u8;
+    All for f32, f64, i64, u8: 1, |a, b| if a < b { a } else { b }, |v| (v != 0 as _) as u8;
     Finite for f32, f64: 1, |a, b| if a < b { a } else { b }, |v| v.is_finite() as u8;
 }
 
@@ -60,9 +60,18 @@ pub fn norm(cx: &Cx, x: &View<'_>, axes: u32, ord: i64, out: &Out<'_>) -> Result
     Ok(())
 }
 
+/// Elements of one byte as what they are in memory: which of them are 0 can be told without converting.
+fn bytes<'a>(x: &View<'a>) -> Option<View<'a>> {
+    (x.dtype.size() == 1).then_some(View { dtype: DType::U8, ..*x })
+}
+
 /// Whether an element is not 0 (NaN is not); of nothing: no.
 pub fn any(cx: &Cx, x: &View<'_>, axes: u32, out: &Out<'_>) -> Result {
     if out.view.size > 0 {
+        if let Some(bytes) = bytes(x) {
+            reduce::<u8, Any>(cx, &bytes, &plan(x, axes, out), out, |s| s);
+            return Ok(());
+        }
         match order_type(x.dtype) {
             DType::F32 => reduce::<f32, Any>(cx, x, &plan(x, axes, out), out, |s| s),
             DType::F64 => reduce::<f64, Any>(cx, x, &plan(x, axes, out), out, |s| s),
@@ -75,6 +84,10 @@ pub fn any(cx: &Cx, x: &View<'_>, axes: u32, out: &Out<'_>) -> Result {
 /// Whether no element is 0; of nothing: yes.
 pub fn all(cx: &Cx, x: &View<'_>, axes: u32, out: &Out<'_>) -> Result {
     if out.view.size > 0 {
+        if let Some(bytes) = bytes(x) {
+            reduce::<u8, All>(cx, &bytes, &plan(x, axes, out), out, |s| s);
+            return Ok(());
+        }
         match order_type(x.dtype) {
             DType::F32 => reduce::<f32, All>(cx, x, &plan(x, axes, out), out, |s| s),
             DType::F64 => reduce::<f64, All>(cx, x, &plan(x, axes, out), out, |s| s),

@@ -1,10 +1,12 @@
 //! Reading strips of the input as the accumulating type, and writing results in the output's type.
-use super::fold::{Acc, add_all};
+use super::fold::{Acc, Fold, add_all};
+use super::lanes::{Half, fold_each, fold_line};
 use crate::convert::{Cast, cast_fn};
 use crate::dispatch::Elem;
 use crate::view::{Mode, Out, View};
 use crate::walk::{Shared, Walk};
 use gluonish_base::DType;
+use gluonish_base::isa::{Isa, isa};
 
 /// The input of a reduction.
 pub(crate) struct Source<A> {
@@ -12,8 +14,32 @@ pub(crate) struct Source<A> {
     size: isize,
     /// The elements have the accumulating type: a strip without gaps is used where it lies.
     direct: bool,
+    /// The elements are float16, to be accumulated in float32 by a processor that converts them.
+    halves: bool,
     load: Cast,
     as_type: std::marker::PhantomData<A>,
+}
+
+/// Elements that can be folded where they lie.
+pub(super) enum InPlace<'a, A> {
+    Same(&'a [A]),
+    Halves(&'a [Half]),
+}
+
+impl<A: Acc> InPlace<'_, A> {
+    pub(super) fn fold<F: Fold<A>>(&self) -> A {
+        match self {
+            InPlace::Same(x) => fold_line::<A, F, A>(x),
+            InPlace::Halves(x) => fold_line::<A, F, Half>(x),
+        }
+    }
+
+    pub(super) fn fold_each<F: Fold<A>>(&self, row: usize, to: &mut [A]) {
+        match self {
+            InPlace::Same(x) => fold_each::<A, F, A>(x, row, to),
+            InPlace::Halves(x) => fold_each::<A, F, Half>(x, row, to),
+        }
+    }
 }
 
 impl<A: Acc> Source<A> {
@@ -24,8 +50,26 @@ impl<A: Acc> Source<A> {
             ptr: Shared(x.ptr.wrapping_offset(base * size)),
             size,
             direct: x.dtype == A::DTYPE,
+            halves: (x.dtype, A::DTYPE) == (DType::F16, DType::F32) && isa() >= Isa::Avx2,
             load: cast_fn(x.dtype, A::DTYPE),
             as_type: std::marker::PhantomData,
+        }
+    }
+
+    /// `n` elements that follow each other, if they need not be read into a buffer first.
+    ///
+    /// # Safety
+    /// They must lie in the view.
+    #[inline]
+    pub(super) unsafe fn in_place(&self, offset: isize, n: usize) -> Option<InPlace<'_, A>> {
+        let start = self.ptr.at(offset * self.size);
+        // SAFETY: the caller's promise, and the type is what the fields say.
+        unsafe {
+            match (self.direct, self.halves) {
+                (true, _) => Some(InPlace::Same(std::slice::from_raw_parts(start.cast(), n))),
+                (_, true) => Some(InPlace::Halves(std::slice::from_raw_parts(start.cast(), n))),
+                _ => None,
+            }
         }
     }
 
@@ -78,20 +122,6 @@ impl<A: Acc> Source<A> {
     }
 }
 
-/// Asks for the memory after a tile: what a processor fetches ahead by itself ends with the page.
-#[inline(always)]
-pub(super) fn ask_beyond<A>(tile: &[A]) {
-    #[cfg(target_arch = "x86_64")]
-    for line in 0..16 {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        let p = tile.as_ptr_range().end.cast::<i8>().wrapping_add(64 * line);
-        // SAFETY: only a hint, for which any address will do.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(p) };
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = tile;
-}
-
 /// What is reduced, as rows: an inner run of elements and where the runs begin.
 pub(crate) struct Row {
     pub(crate) outer: Walk<1>,
@@ -107,6 +137,11 @@ impl Row {
         let mut outer = *reduced;
         let (inner, [stride]) = outer.pop();
         Row { outer, inner, stride, len }
+    }
+
+    /// Whether the elements follow each other.
+    pub(super) fn is_line(&self) -> bool {
+        self.outer.shape.is_empty() && self.stride == 1
     }
 }
 

@@ -6,13 +6,15 @@
 mod arg;
 mod engine;
 mod fold;
+mod lanes;
 mod lifted;
 mod memory;
 mod plan;
 mod small;
 
 pub use arg::{argmax, argmin};
-pub(crate) use fold::{Acc, Fold, Max, Prod, Sum, fold_rows, fold_tile, order_type, sum_type};
+pub(crate) use fold::{Acc, Fold, Max, Prod, Sum, order_type, sum_type};
+pub(crate) use lanes::{fold_rows, fold_tile};
 pub use lifted::{all, all_finite, any, norm, sum_squares};
 pub(crate) use memory::{Sink, Source, sum as add_elements};
 
