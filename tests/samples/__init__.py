@@ -16,6 +16,7 @@ from samples import (  # noqa: F401 - they add theirs
     numpy_only,
     order,
     parts,
+    pooling,
     positions,
     random,
     reductions,

@@ -162,7 +162,7 @@ sample(
         refuse("Convolution", "stride=(0, 1)", "less than 1", stride=(0, 1)),
         refuse("Convolution", "pad=(-1, 0)", "less than 0", pad=(-1, 0)),
         refuse("Convolution", "dilate=(1,)", "1 numbers", dilate=(1,)),
-        refuse("Convolution", "layout='NCW' does not fit kernel=(3, 3)", layout="NCW"),
+        refuse("Convolution", "layout='NCW' does not fit 2 spatial axes", layout="NCW"),
         refuse("Convolution", "bias is missing", no_bias=False),
         refuse("Convolution", "kernel=(0, 3)", kernel=(0, 3)),
         refuse("Convolution", "int32", dtypes=("int32", "int32")),

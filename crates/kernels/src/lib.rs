@@ -16,6 +16,7 @@ mod jit;
 pub mod linalg;
 pub mod map;
 pub mod movement;
+pub mod pooling;
 pub mod ramp;
 pub mod random;
 pub mod reduce;

@@ -11,7 +11,7 @@ use gluonish_kernels::conv::{self as k, How};
 use gluonish_kernels::convert::copy_view;
 use gluonish_kernels::{AttrVal, Attrs, Mode, Out, View};
 
-const LAYOUTS: &[&str] = &["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"];
+pub(crate) const LAYOUTS: &[&str] = &["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"];
 const FIRST_LAST: u8 = 3;
 const IMAGE: &[Input] = &[input("data"), parameter("weight"), optional("bias")];
 
@@ -103,7 +103,7 @@ impl Plan {
 }
 
 /// The axes of images or of filters in their order.
-fn axes(count: isize, channels: isize, size: &Dims, channels_last: bool) -> Dims {
+pub(crate) fn axes(count: isize, channels: isize, size: &Dims, channels_last: bool) -> Dims {
     let mut shape = Dims::of(&[count]);
     if !channels_last {
         shape.push(channels);
@@ -116,7 +116,7 @@ fn axes(count: isize, channels: isize, size: &Dims, channels_last: bool) -> Dims
 }
 
 /// The number of channels of a shape, and its spatial axes.
-fn parts(shape: &Dims, channels_last: bool) -> (isize, Dims) {
+pub(crate) fn parts(shape: &Dims, channels_last: bool) -> (isize, Dims) {
     let n = shape.len();
     if channels_last { (shape[n - 1], Dims::of(&shape[1..n - 1])) } else { (shape[1], Dims::of(&shape[2..])) }
 }
@@ -128,37 +128,53 @@ fn shape_error(text: String) -> gluonish_base::Error {
     Cause::Shape(text).into()
 }
 
+/// Larger distances would leave the range of the arithmetic on places.
+const LARGEST: isize = i32::MAX as isize;
+
 /// A list for each spatial axis: as given, or all `otherwise`.
-fn per_axis(attrs: &Attrs, at: usize, name: &str, spatial: usize, least: isize, otherwise: isize) -> Result<Dims> {
+pub(crate) fn per_axis(
+    attrs: &Attrs,
+    at: usize,
+    name: &str,
+    spatial: usize,
+    least: isize,
+    otherwise: isize,
+) -> Result<Dims> {
     let Some(list) = attrs.ints(at).filter(|l| !l.is_empty()) else { return Ok(Dims::filled(spatial, otherwise)) };
     if list.len() != spatial {
-        return Err(value(format!("{name}={list} has {} numbers, kernel has {spatial}", list.len())));
+        return Err(value(format!("{name}={list} has {} numbers for {spatial} spatial axes", list.len())));
     }
     if let Some(bad) = list.iter().find(|v| **v < least) {
         return Err(value(format!("{name}={list}: {bad} is less than {least}")));
     }
+    if let Some(bad) = list.iter().find(|v| **v > LARGEST) {
+        return Err(value(format!("{name}={list}: {bad} is more than {LARGEST}")));
+    }
     Ok(*list)
+}
+
+/// Whether channels come last in a layout for so many spatial axes.
+pub(crate) fn is_last(layout: Option<u8>, spatial: usize) -> Result<bool> {
+    match layout {
+        Some(c) if LAYOUTS[c as usize].len() != spatial + 2 => {
+            Err(value(format!("layout='{}' does not fit {spatial} spatial axes", LAYOUTS[c as usize])))
+        }
+        c => Ok(c.is_some_and(|c| c >= FIRST_LAST)),
+    }
 }
 
 /// What both public rows have in common; `at` are the positions of their attributes from `num_filter` on.
 fn plan(attrs: &Attrs, data: &Dims, at: usize) -> Result<Plan> {
     let kernel = attrs.ints(0).copied().unwrap_or(Dims::EMPTY);
     let spatial = kernel.len();
-    if !(1..=3).contains(&spatial) || kernel.iter().any(|v| *v < 1) {
+    if !(1..=3).contains(&spatial) || kernel.iter().any(|v| !(1..=LARGEST).contains(v)) {
         return Err(value(format!("kernel={kernel} must be one to three positive numbers")));
     }
     if data.len() != spatial + 2 {
         let text = format!("data of shape {data} must have {} axes for kernel={kernel}", spatial + 2);
         return Err(shape_error(text));
     }
-    let channels_last = match attrs.opt_choice(at + 6) {
-        None => false,
-        Some(c) if LAYOUTS[c as usize].len() != spatial + 2 => {
-            let text = format!("layout='{}' does not fit kernel={kernel}", LAYOUTS[c as usize]);
-            return Err(value(text));
-        }
-        Some(c) => c >= FIRST_LAST,
-    };
+    let channels_last = is_last(attrs.opt_choice(at + 6), spatial)?;
     Ok(Plan {
         spatial,
         stride: per_axis(attrs, 1, "stride", spatial, 1, 1)?,
@@ -332,6 +348,18 @@ fn product_shape(c: &Call<'_>, outs: &mut Metas, made: Made) -> Result {
     }
     let last = how.channels_last;
     let spatial = size.len();
+    for (at, name, least) in [(1, "stride", 1), (2, "dilate", 1), (3, "pad", 0)] {
+        per_axis(c.attrs, at, name, spatial, least, least)?;
+    }
+    let (channels, filters) = (parts(a, last).0, parts(b, last).0);
+    let meets = match made {
+        Made::Result => channels == filters * groups && b[0] % groups == 0,
+        Made::Images => channels == b[0] && b[0] % groups == 0,
+        Made::Filters => a[0] == b[0] && channels % groups == 0 && filters % groups == 0,
+    };
+    if groups < 1 || !meets || size.iter().any(|s| *s < 0) {
+        return Err(shape_error(format!("{a} and {b} do not meet in a convolution of {groups} groups")));
+    }
     let shape = match made {
         Made::Result => {
             let (filters, kernel) = (b[0], parts(b, last).1);

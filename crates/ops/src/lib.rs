@@ -21,6 +21,7 @@ mod linalg;
 mod matmul;
 mod movement;
 mod numpy;
+mod pooling;
 mod random;
 mod reduce;
 mod softmax;
@@ -50,6 +51,7 @@ pub mod rows {
     pub use crate::matmul::*;
     pub use crate::movement::*;
     pub use crate::numpy::*;
+    pub use crate::pooling::*;
     pub use crate::random::*;
     pub use crate::reduce::*;
     pub use crate::softmax::*;

@@ -22,6 +22,7 @@ static FAMILIES: &[&[&Op]] = &[
     crate::matmul::ROWS,
     crate::conv::ROWS,
     crate::dense::ROWS,
+    crate::pooling::ROWS,
     crate::movement::shape::ROWS,
     crate::movement::axes::ROWS,
     crate::movement::broadcast::ROWS,

@@ -39,7 +39,7 @@ impl How {
 
 /// A batch of images, or filters: five axes in a fixed order over any memory.
 #[derive(Clone, Copy)]
-pub(super) struct Planes<T> {
+pub(crate) struct Planes<T> {
     pub ptr: *mut T,
     /// Images, or filters.
     pub count: usize,
@@ -56,7 +56,7 @@ unsafe impl<T: Sync> Sync for Planes<T> {}
 
 impl<T> Planes<T> {
     /// A view of three to five axes.
-    pub(super) fn new(v: &View<'_>, channels_last: bool) -> Result<Planes<T>> {
+    pub(crate) fn new(v: &View<'_>, channels_last: bool) -> Result<Planes<T>> {
         let n = v.ndim();
         if !(3..=5).contains(&n) {
             return Err(Cause::Shape(format!("1 to 3 spatial axes are needed, got shape {}", v.shape)).into());
@@ -89,7 +89,7 @@ impl<T> Planes<T> {
     }
 
     /// Where image `n` and channel `c` begin.
-    pub(super) fn plane(&self, n: usize, c: usize) -> *mut T {
+    pub(crate) fn plane(&self, n: usize, c: usize) -> *mut T {
         self.ptr.wrapping_offset(n as isize * self.by_count + c as isize * self.by_channel)
     }
 }

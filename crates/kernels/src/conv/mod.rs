@@ -4,13 +4,13 @@ mod geometry;
 mod implicit;
 mod operand;
 
+pub(crate) use geometry::Planes;
 pub use geometry::{Extent, How};
 
 use crate::convert::copy_view;
 use crate::gemm::Real;
 use crate::linalg::in_type;
 use crate::view::{Cx, Mode, Out, View};
-use geometry::Planes;
 use gluonish_base::{DType, Result};
 
 /// In which type values of `dtype` are multiplied and added.
