@@ -40,10 +40,8 @@ from gluonish.np import (
     statistics,
 )
 from gluonish.np._fallback import NumpyFallbackWarning, fallback
-from gluonish.np._ufuncs import ufuncs
 
 globals().update(functions("np"))
-globals().update(ufuncs())
 
 # These replace functions of the table where NumPy's do more.
 from gluonish.np.composed import *  # noqa: E402, F403
