@@ -9,9 +9,10 @@ import numpy as np
 
 from gluonish import _core
 from gluonish._core import NDArray
-from gluonish._dtype import fits
+from gluonish._dtype import NAMES, fits
+from gluonish._rows import renamed, store
 from gluonish._types import Number, Shape
-from gluonish.errors import ArgumentError, DTypeError, ShapeError, UnsupportedError
+from gluonish.errors import ArgumentError, DTypeError, MXNetError, NumberOverflow, UnsupportedError
 
 __all__ = [
     "arange",
@@ -55,18 +56,57 @@ def arrays_of(value: Any, function: str) -> list[Any]:
     return list(items)
 
 
-def host_array(source: Any, function: str) -> Any:
-    """A Python object as a NumPy array of a type that arrays can hold."""
+def host_array(source: Any, function: str, dtype: str | None = None) -> Any:
+    """A Python object as a NumPy array of a type that arrays can hold. Python's numbers must fit ``dtype``, if given.
+
+    Arrays of NumPy are cast as NumPy does, which wraps integers around.
+
+    >>> host_array([1, 300], "array", "uint8")
+    Traceback (most recent call last):
+        ...
+    gluonish.errors.NumberOverflow: array: the number 300 does not fit in uint8
+    """
     try:
         host = np.asarray(source)
     except (ValueError, TypeError, RuntimeError) as error:  # lists of unequal length; what other libraries object to
         raise ArgumentError(f"{function}: cannot make an array of {_shortened(source)}: {error}") from None
+    if host.dtype == object and _only_integers(host):
+        host = _beyond_64_bits(host, dtype, function)
     if not fits(host.dtype):
         hint = "; its real and imaginary parts can be arrays" if host.dtype.kind == "c" else ""
         raise DTypeError(
             f"{function}: cannot make an array of {_shortened(source)}, which NumPy sees as {host.dtype}{hint}"
         )
+    if dtype in _RANGES and host.size and not hasattr(source, "dtype") and not np.can_cast(host.dtype, dtype):
+        for extreme in (host.min(), host.max()):  # NaN, if there is one, is both
+            fitting(extreme.item(), dtype, function)
     return host
+
+
+def _only_integers(host: Any) -> bool:
+    return bool(host.size) and all(isinstance(value, int) for value in host.flat)
+
+
+def _beyond_64_bits(host: Any, dtype: str | None, function: str) -> Any:
+    """Integers that NumPy has no type for: floating types round them."""
+    if dtype is not None and "float" in dtype:
+        return host.astype("float64")
+    for extreme in (host.min(), host.max()):
+        fitting(extreme, dtype or "int64", function)
+    return host
+
+
+_RANGES = {name: np.iinfo(name) for name in NAMES if "int" in name}
+
+
+def fitting(value: Any, dtype: str, function: str) -> None:
+    """Refuses a number that an integer type cannot hold; of a fraction, what is before the point counts."""
+    limits = _RANGES.get(dtype)
+    if limits is None or limits.min - 1 < value < limits.max + 1:
+        return
+    if value != value:  # noqa: PLR0124 - NaN
+        raise ArgumentError(f"{function}: NaN cannot become {dtype}: integers have no such value")
+    raise NumberOverflow(f"{function}: the number {value} does not fit in {dtype}")
 
 
 def from_host(host: Any, dtype: str, device: int) -> NDArray:
@@ -89,16 +129,29 @@ def filled(
 ) -> NDArray:
     """An array of one value, or of values that broadcast to the shape; or ``out`` filled so."""
     sizes = shape_of(shape, function)
-    if isinstance(value, int) and dtype == "uint64" and 1 << 63 <= value < 1 << 64:  # beyond the core's own integers
-        value = from_host(np.array(value, dtype), dtype, device)
-    if out is None and not isinstance(value, NDArray):
-        return _core.full(sizes, value, dtype, device)
-    if out is None:
-        out = _core.empty(sizes, dtype, device)
-    elif out.shape != sizes:
-        raise ShapeError(f"{function}: out has shape {out.shape}, the result has {sizes}: they must be equal")
-    _core.copy_into(out, value)
-    return out
+    if out is not None:
+        device = array_of(out, function)._device
+        dtype = str(out.dtype) if isinstance(value, int) else dtype  # an integer has the type of what it fills
+    if isinstance(value, int | float):
+        value = bool(value) if dtype == "bool" else value
+        fitting(value, dtype, function)
+        value = _within_64_bits(value, dtype, device)
+    try:
+        if isinstance(value, NDArray):
+            made = _core.empty(sizes, dtype, device)
+            _core.copy_into(made, value)
+        else:
+            made = _core.full(sizes, value, dtype, device)
+    except MXNetError as error:
+        raise renamed(error, function) from None
+    return store(made, out, function)
+
+
+def _within_64_bits(value: Number, dtype: str, device: int) -> Number | NDArray:
+    """The same value in a form that the core takes, whose own integers are signed and of 64 bits."""
+    if not isinstance(value, int) or -1 << 63 <= value < 1 << 63:
+        return value
+    return from_host(np.array(value, dtype), dtype, device) if dtype == "uint64" else float(value)
 
 
 def _count(start: Number, stop: Number, step: Number) -> int:
@@ -157,5 +210,7 @@ def dense(stype: object, function: str) -> None:
 
 
 def _shortened(value: object) -> str:
-    text = repr(value)
+    from reprlib import repr as brief  # neither long nor deep, whatever the value is
+
+    text = brief(value)
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -6,7 +6,7 @@ import numpy as np
 
 from gluonish.errors import DTypeError
 
-__all__ = ["NAMES", "default_float", "dtype_name", "fits", "set_default_float"]
+__all__ = ["NAMES", "can_cast", "default_float", "dtype_name", "fits", "set_default_float"]
 
 NAMES = (
     *("bool", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64"),
@@ -49,3 +49,13 @@ def dtype_name(dtype: Any, default: Any = None) -> str:
 def fits(dtype: np.dtype[Any]) -> bool:
     """Whether arrays of the package can hold a NumPy type."""
     return dtype.name in _NAMES
+
+
+def can_cast(source: str, target: str, casting: Any) -> bool:
+    """Whether NumPy's rule lets one type become another; bfloat16, which NumPy does not know, counts as float32.
+
+    >>> can_cast("float32", "bfloat16", "same_kind"), can_cast("float32", "int8", "same_kind")
+    (True, False)
+    """
+    known = ["float32" if name == "bfloat16" else name for name in (source, target)]
+    return bool(np.can_cast(known[0], known[1], casting))

@@ -7,17 +7,27 @@ __all__ = ["explained"]
 
 
 def explained(module: str, known: Iterable[str]) -> Callable[[str], Any]:
-    """A module's ``__getattr__`` that names what looks like the missing name.
+    """A module's ``__getattr__`` that says what a name of MXNet's waits for, or what looks like the missing name.
 
     >>> explained("gluonish.nd", ["softmax", "sum"])("softmx")
     Traceback (most recent call last):
         ...
     AttributeError: gluonish.nd has no 'softmx'; did you mean softmax?
+    >>> explained("gluonish.nd.contrib", ["quadratic"])("box_nms")
+    Traceback (most recent call last):
+        ...
+    AttributeError: gluonish.nd.contrib has no 'box_nms' yet: it waits for detection and spatial transformers
     """
 
     def look_up(name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(f"{module} has no {name!r}")
+        from gluonish._waiting import reason
+
+        inside = module.removeprefix("gluonish.nd").lstrip(".")
+        why = reason(f"{inside}.{name}" if inside else name) if module.startswith("gluonish.nd") else None
+        if why is not None:
+            raise AttributeError(f"{module} has no {name!r} yet: it waits for {why}")
         from difflib import get_close_matches
 
         close = get_close_matches(name, list(known), n=3)

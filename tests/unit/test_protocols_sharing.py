@@ -148,9 +148,7 @@ def test_readers_are_done_before_others_may_write():
         assert (y.asnumpy() == 490000).all()
 
 
-def test_an_error_is_raised_where_the_memory_is_asked_for():
-    if mx.engine.is_naive():
-        pytest.skip("the serial engine raises at once")
+def test_an_error_is_raised_where_the_memory_is_asked_for(queued):
     x = _core.invoke("_test_fail", [nd.ones((600, 600))], {"how": "error"})
     for ask in (np.from_dlpack, lambda x: x.data):
         with pytest.raises(mx.MXNetError):

@@ -21,7 +21,7 @@ from gluonish._missing import explained
 _array.attach()
 globals().update(functions("nd"))
 
-from gluonish.nd import _internal, contrib, linalg, op, random, utils  # noqa: E402, F401 - they need what stands above
+from gluonish.nd import _internal, contrib, linalg, ndarray, op, random, utils  # noqa: E402, F401 - they need what stands above
 from gluonish.nd.composed import (  # noqa: E402
     BlockGrad,
     onehot_encode,
@@ -67,6 +67,7 @@ __all__ = [
     "load_metadata",
     "moments",
     "multi_all_finite",
+    "ndarray",
     "onehot_encode",
     "ones",
     "op",

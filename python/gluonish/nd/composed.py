@@ -1,17 +1,25 @@
-"""Functions of `nd` that are made of others."""
+"""Functions of `nd` that are made of others. ``name`` is MXNet's name of a symbol, which an array does not have."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from gluonish import _core
 from gluonish._core import NDArray
 from gluonish._create import array_of
 from gluonish._parts import parts
+from gluonish._rows import store, store_all
 
 __all__ = ["BlockGrad", "onehot_encode", "split_v2", "stop_gradient"]
 
 
 def split_v2(
-    ary: NDArray, indices_or_sections: int | Sequence[int], axis: int = 0, squeeze_axis: bool = False
+    ary: NDArray,
+    indices_or_sections: int | Sequence[int],
+    axis: int = 0,
+    squeeze_axis: bool = False,
+    *,
+    out: Any = None,
+    name: str | None = None,
 ) -> NDArray | list[NDArray]:
     """Parts of an array along an axis, as views: so many equal ones, or those between the given positions.
 
@@ -22,10 +30,13 @@ def split_v2(
     [(1, 2), (2, 2), (2, 2)]
     """
     made = parts(array_of(ary, "split_v2"), indices_or_sections, axis, squeeze_axis, "split_v2")
-    return made[0] if len(made) == 1 else made
+    if len(made) == 1:
+        return store(made[0], out, "split_v2")
+    split: list[NDArray] = store_all(made, out, "split_v2")
+    return split
 
 
-def stop_gradient(data: NDArray) -> NDArray:
+def stop_gradient(data: NDArray, *, out: NDArray | None = None, name: str | None = None) -> NDArray:
     """The same values as a constant for gradients.
 
     >>> from gluonish import autograd, nd
@@ -37,7 +48,7 @@ def stop_gradient(data: NDArray) -> NDArray:
     >>> x.grad.asnumpy().tolist()
     [3.0]
     """
-    return array_of(data, "stop_gradient").detach()
+    return store(array_of(data, "stop_gradient").detach(), out, "stop_gradient")
 
 
 BlockGrad = stop_gradient

@@ -58,7 +58,7 @@ def array(
     found = shared(source_array)
     if found is not None:
         return _core.copy_to_device(found.astype(name, copy=False), index)
-    return _create.from_host(_create.host_array(source_array, "array"), name, index)
+    return _create.from_host(_create.host_array(source_array, "array", name), name, index)
 
 
 def empty(

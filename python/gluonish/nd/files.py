@@ -98,6 +98,10 @@ def _named(data: Any) -> tuple[list[str] | None, list[NDArray]]:
     for name in names or ():
         if not isinstance(name, str):
             raise ArgumentError(f"save: the names of arrays are strings, got {name!r}")
+        try:
+            name.encode()
+        except UnicodeEncodeError:
+            raise ArgumentError(f"save: the name {name!r} cannot be written: it holds half a character") from None
     return names, arrays
 
 

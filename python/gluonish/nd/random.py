@@ -21,7 +21,8 @@ import numpy.typing as npt
 from gluonish._core import NDArray
 from gluonish._faces import functions
 from gluonish._missing import explained
-from gluonish.context import ContextLike
+from gluonish.context import ContextLike, parse
+from gluonish.errors import ArgumentError
 
 __all__ = [
     "exponential",
@@ -51,6 +52,8 @@ def _draw(
 ) -> NDArray:
     """Numbers of a distribution: by the row for numbers, or by that for arrays where a parameter is one."""
     drawn: NDArray
+    if isinstance(ctx, str):
+        ctx = parse(ctx)
     if any(isinstance(value, NDArray) for value in parameters):
         drawn = _ROWS[f"sample_{name}"](*parameters, shape, dtype, out=out)
         return drawn
@@ -229,6 +232,8 @@ def rand_zipfian(
     """
     from math import log
 
+    if range_max < 1:
+        raise ArgumentError(f"rand_zipfian: range_max={range_max} is not valid: expected a number of at least 1")
     whole = log(range_max + 1)
     drawn = uniform(0, whole, shape=(num_sampled,), dtype="float64", ctx=ctx)
     classes = (drawn.exp() - 1).astype("int64") % range_max

@@ -3,16 +3,24 @@
 from collections.abc import Sequence
 from typing import Any
 
-from gluonish import _core, _create
+from gluonish import _core
 from gluonish._core import NDArray
 from gluonish._create import array_of
+from gluonish._rows import call, store, store_all
 from gluonish._types import Number
 from gluonish.errors import ArgumentError
 
 __all__ = ["all_finite", "histogram", "moments", "multi_all_finite"]
 
 
-def moments(data: NDArray, axes: int | Sequence[int] | None = None, keepdims: bool = False) -> tuple[NDArray, NDArray]:
+def moments(
+    data: NDArray,
+    axes: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    *,
+    out: Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> tuple[NDArray, NDArray]:
     """Mean and variance over axes; over all of them when ``axes`` is None.
 
     >>> from gluonish import nd
@@ -22,10 +30,19 @@ def moments(data: NDArray, axes: int | Sequence[int] | None = None, keepdims: bo
     """
     array = array_of(data, "moments")
     where = {"axis": axes, "keepdims": keepdims}
-    return _core.invoke("mean", [array], where), _core.invoke("var", [array], where)
+    both = [call("moments", row, [array], where) for row in ("mean", "var")]
+    mean, variance = store_all(both, out, "moments")
+    return mean, variance
 
 
-def histogram(a: NDArray, bins: Any = 10, range: tuple[Number, Number] | None = None) -> tuple[NDArray, NDArray]:
+def histogram(
+    a: NDArray,
+    bins: Any = 10,
+    range: tuple[Number, Number] | None = None,
+    *,
+    out: Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> tuple[NDArray, NDArray]:
     """How many values lie in each bin, and the edges of the bins.
 
     ``bins`` is how many bins of equal width there are, from the smallest value to the largest or over ``range``; or
@@ -40,12 +57,23 @@ def histogram(a: NDArray, bins: Any = 10, range: tuple[Number, Number] | None = 
     if isinstance(bins, NDArray):
         if range is not None:
             raise ArgumentError("histogram: range belongs to a number of bins; edges are given, so leave it out")
-        counts: NDArray = _core.invoke("_histogram", [array, bins], {})
-        return counts, bins
+        _in_order(bins)
+        counts, edges = store_all([_core.invoke("_histogram", [array, bins], {}), bins], out, "histogram")
+        return counts, edges
     if not isinstance(bins, int) or bins < 1:
         raise ArgumentError(f"histogram: bins={bins!r} is not valid: expected at least one, or an array of edges")
-    edges = _create.linspace(*_limits(array, range), bins + 1, True, "float32", array._device)
-    return _core.invoke("_histogram", [array, edges], {"even": True}), edges
+    given = {"num": bins + 1, "dtype": "float32"}
+    edges = call("histogram", "_linspace", _limits(array, range), given, None, array._device)
+    counts = call("histogram", "_histogram", [array, edges], {"even": True})
+    counts, edges = store_all([counts, edges], out, "histogram")
+    return counts, edges
+
+
+def _in_order(edges: NDArray) -> None:
+    """Refuses edges that do not go up. NaN is in no order with anything."""
+    host = edges.asnumpy()
+    if host.ndim != 1 or not (host[1:] >= host[:-1]).all() or (host != host).any():  # noqa: PLR0124
+        raise ArgumentError("histogram: bins must be a vector of edges that go up, without NaN")
 
 
 def _limits(array: NDArray, given: tuple[Number, Number] | None) -> tuple[float, float]:
@@ -59,7 +87,7 @@ def _limits(array: NDArray, given: tuple[Number, Number] | None) -> tuple[float,
     return (low, high) if low < high else (low - 0.5, high + 0.5)
 
 
-def all_finite(data: NDArray, init_output: bool = True, out: NDArray | None = None) -> NDArray:
+def all_finite(data: NDArray, init_output: bool = True, out: NDArray | None = None, name: str | None = None) -> NDArray:
     """1 if no element is infinite or NaN, else 0, as an array of one float32.
 
     With ``init_output=False``, ``out`` stays 0 where it was 0: so several arrays can be looked at one after the other.
@@ -72,7 +100,11 @@ def all_finite(data: NDArray, init_output: bool = True, out: NDArray | None = No
 
 
 def multi_all_finite(
-    *data: NDArray | Sequence[NDArray], num_arrays: int = 1, init_output: bool = True, out: NDArray | None = None
+    *data: NDArray | Sequence[NDArray],
+    num_arrays: int = 1,
+    init_output: bool = True,
+    out: NDArray | None = None,
+    name: str | None = None,
 ) -> NDArray:
     """1 if no element of any of the arrays is infinite or NaN, else 0, as an array of one float32.
 
@@ -90,5 +122,5 @@ def _gathered(found: NDArray, init_output: bool, out: NDArray | None, function: 
         if not init_output:
             raise ArgumentError(f"{function}: init_output=False goes on from what out holds, so out is needed")
         return found
-    _core.copy_into(out, found if init_output else found * out)
-    return out
+    goes_on = not init_output and out.shape == found.shape  # another shape is refused below
+    return store(found * out if goes_on else found, out, function)

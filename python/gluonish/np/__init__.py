@@ -29,10 +29,13 @@ from gluonish.np import (
     elementwise,
     joining,
     linalg,
+    memory,
     order,
     positions,
     products,
     random,
+    ranges,
+    reductions,
     shaping,
     statistics,
 )
@@ -48,9 +51,12 @@ from gluonish.np.einsum import einsum  # noqa: E402
 from gluonish.np.elementwise import *  # noqa: E402, F403
 from gluonish.np.files import load, save, savez  # noqa: E402
 from gluonish.np.joining import *  # noqa: E402, F403
+from gluonish.np.memory import *  # noqa: E402, F403
 from gluonish.np.order import *  # noqa: E402, F403
 from gluonish.np.positions import *  # noqa: E402, F403
 from gluonish.np.products import *  # noqa: E402, F403
+from gluonish.np.ranges import *  # noqa: E402, F403
+from gluonish.np.reductions import *  # noqa: E402, F403
 from gluonish.np.shaping import *  # noqa: E402, F403
 from gluonish.np.statistics import *  # noqa: E402, F403
 
@@ -63,7 +69,10 @@ __all__ += creation.__all__
 __all__ += elementwise.__all__
 __all__ += ["load", "save", "savez"]
 __all__ += joining.__all__
+__all__ += memory.__all__
 __all__ += positions.__all__
+__all__ += ranges.__all__
+__all__ += reductions.__all__
 __all__ += shaping.__all__
 __all__ += products.__all__
 __all__ += order.__all__

@@ -19,7 +19,7 @@ import numpy  # noqa: ICN001 - np is this package
 
 from gluonish import _core, np
 from gluonish._core import NDArray
-from gluonish._dtype import dtype_name, fits
+from gluonish._dtype import can_cast, dtype_name, fits
 from gluonish.errors import DTypeError, UnsupportedError
 from gluonish.np._fallback import on_host
 
@@ -42,6 +42,9 @@ def call_function(function: Callable[..., Any], types: Any, args: tuple[Any, ...
             return found(*args)
         placed, named = _bound(function, args, kwargs)
         unknown = sorted(named.keys() - _names(found))
+        out = named.get("out")
+        if not unknown and isinstance(out, numpy.ndarray):
+            return _stored(found(*placed, **{**named, "out": None}), out, {})
         if not unknown:
             return found(*placed, **named)
         found = _with(function, " and ".join(unknown))
@@ -191,8 +194,7 @@ def _called(
 def _cast(ufunc: numpy.ufunc, value: Any, name: str, casting: Any) -> Any:
     if not hasattr(value, "dtype") or str(value.dtype) == name or name == "bool":
         return value
-    kinds = ["float32" if kind == "bfloat16" else kind for kind in (str(value.dtype), name)]
-    if not numpy.can_cast(kinds[0], kinds[1], casting):
+    if not can_cast(str(value.dtype), name, casting):
         raise DTypeError(f"{ufunc.__name__}: {value.dtype} does not become {name} by casting={casting!r}")
     return np.asarray(value).astype(name)
 

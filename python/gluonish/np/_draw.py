@@ -13,7 +13,7 @@ from gluonish._types import ArrayLike, Shape
 from gluonish.errors import ArgumentError
 from gluonish.np.creation import asarray
 
-__all__ = ["DType", "Size", "checked", "draw", "into", "shape_from"]
+__all__ = ["DType", "Size", "checked", "draw", "shape_from"]
 
 DType = npt.DTypeLike | None
 Size = int | Iterable[int] | None
@@ -59,10 +59,3 @@ def checked(value: ArrayLike, name: str, function: str, least: float = 0.0, reac
         bound = f"of at least {least:g}" if reached else f"above {least:g}"
         raise ArgumentError(f"{function}: {name}={number} is not valid: expected a finite number {bound}")
     return number
-
-
-def into(out: NDArray | None, result: NDArray, dtype: DType = None) -> NDArray:
-    """The result, as a type if one is asked for, or ``out`` with its values."""
-    if dtype is not None:
-        result = result.astype(dtype_name(dtype), copy=False)
-    return result if out is None else result.copyto(out)

@@ -57,9 +57,9 @@ def fallback(source: ModuleType, name: str, path: str) -> Any:
     return on_host(value, f"{path}.{name}") if callable(value) and not isinstance(value, type) else value
 
 
-def on_host(function: Callable[..., Any], path: str, writes: bool = False) -> Callable[..., Any]:
-    """A function of NumPy's that takes and gives our arrays. ``writes``: it changes its first argument."""
-    told = False
+def on_host(function: Callable[..., Any], path: str, writes: bool = False, told: bool = False) -> Callable[..., Any]:
+    """A function of NumPy's that takes and gives our arrays. ``writes``: it changes its first argument. ``told``: users
+    know that the host computes it."""
 
     @functools.wraps(function, assigned=("__doc__", "__name__"), updated=())
     def call(*args: Any, **kwargs: Any) -> Any:

@@ -61,18 +61,23 @@ def dot(a: ArrayLike, b: ArrayLike, out: NDArray | None = None) -> NDArray:
 
 
 def clip(
-    a: ArrayLike, a_min: ArrayLike | None = None, a_max: ArrayLike | None = None, out: NDArray | None = None
+    a: ArrayLike,
+    a_min: ArrayLike | None = None,
+    a_max: ArrayLike | None = None,
+    out: NDArray | None = None,
+    *,
+    min: ArrayLike | None = None,
+    max: ArrayLike | None = None,
 ) -> NDArray:
-    """Values held between two bounds, of which one may be None.
+    """Values held between two bounds, of which one or both may be None. ``min`` and ``max`` are other names of them.
 
     >>> from gluonish import np
     >>> np.clip(np.array([1, 5, 9]), None, 6).tolist()
     [1, 5, 6]
     """
-    bounds = [bound for bound in (a_min, a_max) if bound is not None]
-    if not bounds:
-        raise ArgumentError("clip: a_min and a_max are both None: one of them is needed")
-    row = "clip" if len(bounds) == 2 else "broadcast_maximum" if a_max is None else "broadcast_minimum"
+    low, high = (a_min if min is None else min), (a_max if max is None else max)
+    bounds = [bound for bound in (low, high) if bound is not None]
+    row = ("_copy", "broadcast_maximum" if high is None else "broadcast_minimum", "clip")[len(bounds)]
     held: NDArray = _core.invoke(row, [asarray(a), *bounds], {}, out)
     return held
 

@@ -3,23 +3,20 @@
 from collections.abc import Iterable
 from typing import Any
 
-import numpy  # noqa: ICN001 - np is this package
 import numpy.typing as npt
 
 from gluonish import _core, _create
 from gluonish._core import NDArray
 from gluonish._dtype import default_float, dtype_name
 from gluonish._interop import from_dlpack, shared, stacked
-from gluonish._types import ArrayLike, Number
-from gluonish.context import ContextLike, device_index
-from gluonish.errors import ArgumentError, UnsupportedError
+from gluonish._types import ArrayLike
+from gluonish.context import ContextLike, device_index, from_index
+from gluonish.errors import UnsupportedError
 
 __all__ = [
-    "arange",
     "array",
     "asanyarray",
     "asarray",
-    "ascontiguousarray",
     "copy",
     "empty",
     "empty_like",
@@ -27,10 +24,7 @@ __all__ = [
     "from_dlpack",
     "full",
     "full_like",
-    "geomspace",
     "identity",
-    "linspace",
-    "logspace",
     "ones",
     "ones_like",
     "tri",
@@ -45,13 +39,16 @@ Sizes = int | Iterable[int]
 def array(
     object: Any,
     dtype: DType = None,
-    copy: bool = True,
+    copy: bool | None = True,
     order: str = "C",
     ctx: ContextLike = None,
     *,
+    subok: bool = False,
+    ndmin: int = 0,
+    like: None = None,
     device: ContextLike = None,
 ) -> NDArray:
-    """An array from numbers, nested lists, NumPy arrays or arrays of other libraries.
+    """An array from numbers, nested lists, NumPy arrays or arrays of other libraries; of at least ``ndmin`` axes.
 
     Arrays keep their type; Python's numbers become bool, int64 or float32. ``copy=False`` returns an NDArray that
     fits as it is.
@@ -61,6 +58,9 @@ def array(
     (dtype('int64'), dtype('float32'), dtype('float64'))
     """
     _row_major(order, "array")
+    if ndmin:
+        made = array(object, dtype, copy, order, ctx, device=device)
+        return made[(None,) * max(0, ndmin - made.ndim)] if made.ndim < ndmin else made
     if isinstance(object, NDArray):
         index = object._device if ctx is None and device is None else device_index(ctx, device)
         moved = _core.copy_to_device(object, index) if copy or index != object._device else object
@@ -71,24 +71,32 @@ def array(
     found = shared(object)
     if found is not None:
         return _core.copy_to_device(found.astype(dtype_name(dtype, found.dtype), copy=False), device_index(ctx, device))
-    host = _create.host_array(object, "array")
+    host = _create.host_array(object, "array", None if dtype is None else dtype_name(dtype))
     name = dtype_name(dtype, host.dtype)
     if dtype is None and name == "float64" and not hasattr(object, "dtype"):
         name = default_float()
     return _create.from_host(host, name, device_index(ctx, device))
 
 
-def asarray(a: Any, dtype: DType = None, order: str = "C", *, device: ContextLike = None) -> NDArray:
-    """``a`` itself if it is an NDArray of that type, else an array of it.
+def asarray(
+    a: Any,
+    dtype: DType = None,
+    order: str = "C",
+    *,
+    copy: bool | None = None,
+    like: None = None,
+    device: ContextLike = None,
+) -> NDArray:
+    """``a`` itself if it is an NDArray of that type (a copy with ``copy=True``), else an array of it.
 
     >>> x = ones(3)
     >>> asarray(x) is x
     True
     """
-    return array(a, dtype, copy=False, order=order, device=device)
+    return array(a, dtype, copy, order, device=device)
 
 
-asanyarray = ascontiguousarray = asarray
+asanyarray = asarray
 
 
 def copy(a: ArrayLike, order: str = "K", subok: bool = False) -> NDArray:
@@ -161,80 +169,97 @@ def full(
     return _create.filled(shape, value, dtype_name(dtype, value.dtype), index, out, "full")
 
 
-def zeros_like(a: ArrayLike, dtype: DType = None, out: NDArray | None = None) -> NDArray:
-    """Zeros of the shape and, unless given, the type of an array.
+def zeros_like(
+    a: ArrayLike,
+    dtype: DType = None,
+    out: NDArray | None = None,
+    *,
+    order: str = "K",
+    subok: bool = True,
+    shape: Sizes | None = None,
+    device: ContextLike = None,
+) -> NDArray:
+    """Zeros of the type and the shape of an array, unless others are given.
 
     >>> zeros_like(array([1, 2])).tolist()
     [0, 0]
     """
-    return full_like(a, 0, dtype, out)
+    return _like(a, 0, dtype, out, order, shape, device, "zeros_like")
 
 
-def ones_like(a: ArrayLike, dtype: DType = None, out: NDArray | None = None) -> NDArray:
-    """Ones of the shape and, unless given, the type of an array.
+def ones_like(
+    a: ArrayLike,
+    dtype: DType = None,
+    out: NDArray | None = None,
+    *,
+    order: str = "K",
+    subok: bool = True,
+    shape: Sizes | None = None,
+    device: ContextLike = None,
+) -> NDArray:
+    """Ones of the type and the shape of an array, unless others are given.
 
-    >>> ones_like(array([1, 2]), dtype="float32").tolist()
-    [1.0, 1.0]
+    >>> ones_like(array([1, 2]), dtype="float32").tolist(), ones_like(array([1, 2]), shape=3).tolist()
+    ([1.0, 1.0], [1, 1, 1])
     """
-    return full_like(a, 1, dtype, out)
+    return _like(a, 1, dtype, out, order, shape, device, "ones_like")
 
 
-def empty_like(a: ArrayLike, dtype: DType = None) -> NDArray:
-    """An array of the shape and, unless given, the type of another, with whatever was in the memory.
+def empty_like(
+    a: ArrayLike,
+    dtype: DType = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Sizes | None = None,
+    *,
+    device: ContextLike = None,
+) -> NDArray:
+    """An array of the type and the shape of another, unless others are given, with whatever was in the memory.
 
     >>> empty_like(ones((2, 3))).shape
     (2, 3)
     """
+    _row_major(order, "empty_like")
     like = asarray(a)
-    return _create.empty(like.shape, dtype_name(dtype, like.dtype), like._device)
+    index = like._device if device is None else device_index(device)
+    return _create.empty(like.shape if shape is None else shape, dtype_name(dtype, like.dtype), index)
 
 
-def full_like(a: ArrayLike, fill_value: Number, dtype: DType = None, out: NDArray | None = None) -> NDArray:
-    """One value in the shape and, unless given, the type of an array.
+def full_like(
+    a: ArrayLike,
+    fill_value: ArrayLike,
+    dtype: DType = None,
+    out: NDArray | None = None,
+    *,
+    order: str = "K",
+    subok: bool = True,
+    shape: Sizes | None = None,
+    device: ContextLike = None,
+) -> NDArray:
+    """One value, or values that broadcast, in the type and the shape of an array, unless others are given.
 
     >>> full_like(array([1, 2]), 5).tolist()
     [5, 5]
     """
+    return _like(a, fill_value, dtype, out, order, shape, device, "full_like")
+
+
+def _like(
+    a: ArrayLike,
+    value: Any,
+    dtype: DType,
+    out: NDArray | None,
+    order: str,
+    shape: Sizes | None,
+    device: ContextLike,
+    function: str,
+) -> NDArray:
+    _row_major(order, function)
     like = asarray(a)
-    return _create.filled(like.shape, fill_value, dtype_name(dtype, like.dtype), like._device, out, "full_like")
-
-
-def arange(
-    start: Number,
-    stop: Number | None = None,
-    step: Number = 1,
-    dtype: DType = None,
-    ctx: ContextLike = None,
-    *,
-    device: ContextLike = None,
-) -> NDArray:
-    """``start, start + step, ...`` up to ``stop``, which is left out. Integers give int64, else the type is floating.
-
-    >>> arange(3).tolist(), arange(0, 1, 0.25).tolist()
-    ([0, 1, 2], [0.0, 0.25, 0.5, 0.75])
-    """
-    whole = all(isinstance(value, int) for value in (start, stop if stop is not None else 0, step))
-    return _create.arange(
-        start, stop, step, dtype_name(dtype, ("int64" if whole else default_float())), device_index(ctx, device)
-    )
-
-
-def linspace(
-    start: Number,
-    stop: Number,
-    num: int = 50,
-    endpoint: bool = True,
-    dtype: DType = None,
-    ctx: ContextLike = None,
-    *,
-    device: ContextLike = None,
-) -> NDArray:
-    """``num`` values at equal distances from ``start`` to ``stop``, with or without that.
-
-    >>> linspace(0, 1, 5).tolist()
-    [0.0, 0.25, 0.5, 0.75, 1.0]
-    """
-    return _create.linspace(start, stop, num, endpoint, dtype_name(dtype, default_float()), device_index(ctx, device))
+    index = like._device if device is None else device_index(device)
+    filling = value if isinstance(value, int | float) else asarray(value, device=from_index(index))
+    sizes = like.shape if shape is None else shape
+    return _create.filled(sizes, filling, dtype_name(dtype, like.dtype), index, out, function)
 
 
 def eye(
@@ -244,6 +269,7 @@ def eye(
     dtype: DType = None,
     ctx: ContextLike = None,
     *,
+    order: str = "C",
     device: ContextLike = None,
 ) -> NDArray:
     """A matrix of N by M (None: N) with ones on a diagonal: the main one, or the ``k``-th above it.
@@ -251,6 +277,7 @@ def eye(
     >>> eye(2, 3, 1).tolist()
     [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     """
+    _row_major(order, "eye")
     return _create.eye(N, N if M is None else M, k, dtype_name(dtype, default_float()), device_index(ctx, device))
 
 
@@ -269,50 +296,6 @@ def tri(
     [[1.0, 0.0, 0.0], [1.0, 1.0, 0.0]]
     """
     return _create.tri(N, N if M is None else M, k, dtype_name(dtype, default_float()), device_index(ctx, device))
-
-
-def logspace(
-    start: Number,
-    stop: Number,
-    num: int = 50,
-    endpoint: bool = True,
-    base: Number = 10.0,
-    dtype: DType = None,
-    ctx: ContextLike = None,
-    *,
-    device: ContextLike = None,
-) -> NDArray:
-    """The powers of ``base`` to ``num`` exponents at equal distances from ``start`` to ``stop``.
-
-    >>> logspace(0, 2, 3).tolist()
-    [1.0, 10.0, 100.0]
-    """
-    (count,) = _create.shape_of((num,), "logspace")
-    values = numpy.logspace(start, stop, count, endpoint, base)
-    return _create.from_host(values, dtype_name(dtype, default_float()), device_index(ctx, device))
-
-
-def geomspace(
-    start: Number,
-    stop: Number,
-    num: int = 50,
-    endpoint: bool = True,
-    dtype: DType = None,
-    ctx: ContextLike = None,
-    *,
-    device: ContextLike = None,
-) -> NDArray:
-    """``num`` values from ``start`` to ``stop``, each the one before it times the same factor.
-
-    >>> geomspace(1, 8, 4).tolist()
-    [1.0, 2.0, 4.0, 8.0]
-    """
-    (count,) = _create.shape_of((num,), "geomspace")
-    try:
-        values = numpy.geomspace(start, stop, count, endpoint)
-    except ValueError as error:
-        raise ArgumentError(f"geomspace: start={start}, stop={stop}: {error}") from None
-    return _create.from_host(values, dtype_name(dtype, default_float()), device_index(ctx, device))
 
 
 def identity(n: int, dtype: DType = None, ctx: ContextLike = None, *, device: ContextLike = None) -> NDArray:

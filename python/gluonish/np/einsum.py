@@ -11,6 +11,7 @@ import numpy.typing as npt
 from gluonish import _core
 from gluonish._core import NDArray
 from gluonish._dtype import dtype_name
+from gluonish._rows import store
 from gluonish._types import Shape
 from gluonish.errors import ArgumentError, ShapeError
 from gluonish.np.creation import asarray
@@ -69,16 +70,17 @@ def einsum(
         terms.append(joined)
     (last,) = terms
     found = _summed(last, set(result)).ordered(result)
-    return found if out is None else found.copyto(out)
+    return store(found, out, "einsum")
 
 
 def _read(operands: Sequence[Any]) -> tuple[str, list[NDArray]]:
     """The text and the arrays; lists of labels become a text."""
     if operands and isinstance(operands[0], str):
         return operands[0].replace(" ", ""), [asarray(x) for x in operands[1:]]
-    if len(operands) < 2:
-        raise ArgumentError("einsum: a text and arrays, or arrays and lists of labels in turns, are needed")
     pairs, arrow = operands, ""
+    labels = [*operands[1::2], *(operands[-1:] if len(operands) % 2 else ())]
+    if len(operands) < 2 or not all(isinstance(x, list | tuple) for x in labels):
+        raise ArgumentError("einsum: a text and arrays, or arrays and lists of labels in turns, are needed")
     if len(operands) % 2:
         pairs, arrow = operands[:-1], "->" + _letters(operands[-1])
     return ",".join(_letters(x) for x in pairs[1::2]) + arrow, [asarray(x) for x in pairs[::2]]

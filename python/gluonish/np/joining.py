@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from gluonish import _core
 from gluonish._core import NDArray
 from gluonish._create import arrays_of
+from gluonish._dtype import can_cast, dtype_name
 from gluonish._parts import array_parts, parts
 from gluonish._types import ArrayLike
-from gluonish.errors import ArgumentError, ShapeError
-from gluonish.np.creation import asarray
+from gluonish.errors import ArgumentError, DTypeError, ShapeError
+from gluonish.np.creation import DType, asarray
 
 __all__ = [
     "append",
@@ -32,49 +33,59 @@ __all__ = [
 Arrays = Sequence[ArrayLike]
 
 
-def concatenate(arrays: Arrays, axis: int | None = 0, out: NDArray | None = None) -> NDArray:
-    """Arrays joined along an axis; with ``axis=None``, flattened.
+def concatenate(
+    arrays: Arrays,
+    axis: int | None = 0,
+    out: NDArray | None = None,
+    *,
+    dtype: DType = None,
+    casting: str = "same_kind",
+) -> NDArray:
+    """Arrays joined along an axis; with ``axis=None``, flattened. As ``dtype``, if given, and if ``casting`` allows it.
 
     >>> from gluonish import np
     >>> np.concatenate([np.ones((1, 2)), np.zeros((2, 2))]).shape
     (3, 2)
     """
     joined = [asarray(x) if axis is not None else asarray(x).ravel() for x in arrays_of(arrays, "concatenate")]
-    return _join(joined, axis or 0, out)
+    return _join(_cast(joined, dtype, casting, "concatenate"), axis or 0, out)
 
 
 concat = concatenate
 
 
-def stack(arrays: Arrays, axis: int = 0, out: NDArray | None = None) -> NDArray:
+def stack(
+    arrays: Arrays, axis: int = 0, out: NDArray | None = None, *, dtype: DType = None, casting: str = "same_kind"
+) -> NDArray:
     """Arrays of one shape, joined along a new axis.
 
     >>> from gluonish import np
     >>> np.stack([np.ones(3), np.zeros(3)], axis=1).shape
     (3, 2)
     """
-    stacked: NDArray = _core.invoke("stack", [asarray(x) for x in arrays_of(arrays, "stack")], {"axis": axis}, out)
+    layers = _cast([asarray(x) for x in arrays_of(arrays, "stack")], dtype, casting, "stack")
+    stacked: NDArray = _core.invoke("stack", layers, {"axis": axis}, out)
     return stacked
 
 
-def vstack(tup: Arrays) -> NDArray:
+def vstack(tup: Arrays, *, dtype: DType = None, casting: str = "same_kind") -> NDArray:
     """Arrays joined along the first axis; vectors become rows.
 
     >>> from gluonish import np
     >>> np.vstack([np.ones(3), np.zeros((2, 3))]).shape
     (3, 3)
     """
-    return _join([_at_least_2d(x) for x in arrays_of(tup, "vstack")], 0)
+    return _join(_cast([_at_least_2d(x) for x in arrays_of(tup, "vstack")], dtype, casting, "vstack"), 0)
 
 
-def hstack(tup: Arrays) -> NDArray:
+def hstack(tup: Arrays, *, dtype: DType = None, casting: str = "same_kind") -> NDArray:
     """Arrays joined along the second axis; vectors along their only one.
 
     >>> from gluonish import np
     >>> np.hstack([np.ones((2, 1)), np.zeros((2, 3))]).shape
     (2, 4)
     """
-    arrays = [_at_least_1d(x) for x in arrays_of(tup, "hstack")]
+    arrays = _cast([_at_least_1d(x) for x in arrays_of(tup, "hstack")], dtype, casting, "hstack")
     return _join(arrays, 0 if arrays and arrays[0].ndim == 1 else 1)
 
 
@@ -195,6 +206,17 @@ def atleast_3d(*arys: ArrayLike) -> NDArray | tuple[NDArray, ...]:
     """
     made = tuple(_at_least_3d(x) for x in arys)
     return made[0] if len(made) == 1 else made
+
+
+def _cast(arrays: list[NDArray], dtype: DType, casting: str, function: str) -> list[NDArray]:
+    """The arrays as one type, where ``casting`` lets each become that."""
+    if dtype is None:
+        return arrays
+    name = dtype_name(dtype)
+    for x in arrays:
+        if not can_cast(str(x.dtype), name, casting):
+            raise DTypeError(f"{function}: {x.dtype} does not become {name} by casting={casting!r}")
+    return [x.astype(name, copy=False) for x in arrays]
 
 
 def _join(arrays: list[NDArray], axis: int, out: NDArray | None = None) -> NDArray:

@@ -17,6 +17,7 @@ import numpy  # noqa: ICN001 - np is this package
 
 from gluonish import _core
 from gluonish._core import NDArray
+from gluonish._rows import call, store
 from gluonish._types import ArrayLike
 from gluonish.errors import ArgumentError, ShapeError
 from gluonish.np._fallback import fallback
@@ -104,7 +105,7 @@ def inv(a: ArrayLike) -> NDArray:
     >>> np.linalg.inv(np.array([[2.0, 0.0], [0.0, 4.0]])).tolist()
     [[0.5, 0.0], [0.0, 0.25]]
     """
-    inverse: NDArray = _core.invoke("linalg_inverse", [_matrix(a, "inv")], {})
+    inverse: NDArray = call("inv", "linalg_inverse", [_matrix(a, "inv")])
     return inverse
 
 
@@ -115,7 +116,7 @@ def det(a: ArrayLike) -> NDArray:
     >>> np.linalg.det(np.array([[2.0, 1.0], [0.0, 4.0]])).item()
     8.0
     """
-    value: NDArray = _core.invoke("linalg_det", [_matrix(a, "det")], {})
+    value: NDArray = call("det", "linalg_det", [_matrix(a, "det")])
     return value
 
 
@@ -126,7 +127,7 @@ def slogdet(a: ArrayLike) -> SlogdetResult:
     >>> np.linalg.slogdet(np.array([[0.0, 1.0], [1.0, 0.0]])).sign.item()
     -1.0
     """
-    return SlogdetResult(*_core.invoke("linalg_slogdet", [_matrix(a, "slogdet")], {}))
+    return SlogdetResult(*call("slogdet", "linalg_slogdet", [_matrix(a, "slogdet")]))
 
 
 def solve(a: ArrayLike, b: ArrayLike) -> NDArray:
@@ -153,7 +154,7 @@ def cholesky(a: ArrayLike, *, upper: bool = False) -> NDArray:
     >>> np.linalg.cholesky(np.array([[4.0, 2.0], [2.0, 5.0]])).tolist()
     [[2.0, 0.0], [1.0, 2.0]]
     """
-    factor: NDArray = _core.invoke("linalg_potrf", [_matrix(a, "cholesky")], {"lower": not upper})
+    factor: NDArray = call("cholesky", "linalg_potrf", [_matrix(a, "cholesky")], {"lower": not upper})
     return factor
 
 
@@ -309,7 +310,7 @@ def multi_dot(arrays: Sequence[ArrayLike], *, out: NDArray | None = None) -> NDA
     product = _multiplied(factors, _best_cuts([*(x.shape[0] for x in factors), factors[-1].shape[1]]), 0, len(factors))
     if first or last:
         product = product.squeeze(axis=(0, 1) if first and last else 0 if first else 1)
-    return product if out is None else product.copyto(out)
+    return store(product, out, "multi_dot")
 
 
 def _best_cuts(sizes: list[int]) -> dict[tuple[int, int], int]:

@@ -9,8 +9,9 @@ from gluonish._core import NDArray
 from gluonish._types import ArrayLike
 from gluonish.errors import ArgumentError, UnsupportedError
 from gluonish.np._fallback import fallback
-from gluonish.np.creation import arange, asarray, full
+from gluonish.np.creation import asarray, full
 from gluonish.np.joining import concatenate
+from gluonish.np.ranges import arange
 from gluonish.np.shaping import ravel
 
 __all__ = ["argpartition", "argsort", "digitize", "in1d", "isin", "partition", "searchsorted", "sort", "unique"]
@@ -123,8 +124,15 @@ def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False) -> NDArray:
     return edges.shape[0] - searchsorted(edges[::-1], x, "right" if right else "left")
 
 
-def isin(element: ArrayLike, test_elements: ArrayLike, assume_unique: bool = False, invert: bool = False) -> NDArray:
-    """Whether each value is among the others. ``assume_unique`` changes nothing here: no time is lost on doubles.
+def isin(
+    element: ArrayLike,
+    test_elements: ArrayLike,
+    assume_unique: bool = False,
+    invert: bool = False,
+    *,
+    kind: str | None = None,
+) -> NDArray:
+    """Whether each value is among the others. ``assume_unique`` and ``kind`` change nothing: there is one way here.
 
     >>> from gluonish import np
     >>> np.isin(np.array([1, 2, 3]), [2, 5]).tolist()
@@ -158,6 +166,7 @@ def unique(
     axis: int | None = None,
     *,
     equal_nan: bool = True,
+    sorted: bool = True,
 ) -> Any:
     """The different values in order; also where each is first, which of them each value is, how often each occurs.
 

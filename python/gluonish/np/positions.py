@@ -12,7 +12,8 @@ from gluonish._core import NDArray
 from gluonish._create import shape_of
 from gluonish._types import ArrayLike
 from gluonish.errors import ArgumentError, IndexOutOfRange, ShapeError
-from gluonish.np.creation import arange, asarray
+from gluonish.np.creation import asarray
+from gluonish.np.ranges import arange
 from gluonish.np.shaping import ravel
 
 __all__ = [

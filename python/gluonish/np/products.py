@@ -5,6 +5,7 @@ from typing import Any
 
 from gluonish import _core
 from gluonish._core import NDArray
+from gluonish._rows import store
 from gluonish._types import ArrayLike
 from gluonish.errors import ArgumentError, ShapeError
 from gluonish.np.creation import asarray
@@ -15,10 +16,6 @@ __all__ = ["cross", "inner", "kron", "matmul", "outer", "tensordot", "vdot"]
 def _reshaped(x: NDArray, shape: Sequence[int]) -> NDArray:
     made: NDArray = _core.invoke("_np_reshape", [x], {"shape": tuple(shape)})
     return made
-
-
-def _into(out: NDArray | None, result: NDArray) -> NDArray:
-    return result if out is None else result.copyto(out)
 
 
 def matmul(x1: ArrayLike, x2: ArrayLike, /, out: NDArray | None = None) -> NDArray:
@@ -66,7 +63,7 @@ def outer(a: ArrayLike, b: ArrayLike, out: NDArray | None = None) -> NDArray:
     [[0, 0, 0], [0, 1, 2]]
     """
     left, right = asarray(a), asarray(b)
-    return _into(out, _reshaped(left, (left.size, 1)) * _reshaped(right, (1, right.size)))
+    return store(_reshaped(left, (left.size, 1)) * _reshaped(right, (1, right.size)), out, "outer")
 
 
 def tensordot(a: ArrayLike, b: ArrayLike, axes: Any = 2) -> NDArray:

@@ -4,6 +4,7 @@ from typing import Any
 
 from gluonish import _core
 from gluonish._core import NDArray
+from gluonish._rows import store
 from gluonish._types import ArrayLike
 from gluonish.context import ContextLike, device_index
 from gluonish.errors import ArgumentError, ShapeError
@@ -78,7 +79,7 @@ def choice(
     chosen = chosen.reshape(shape)
     if elements is not None:
         chosen = _core.invoke("take", [elements, chosen], {"axis": 0})
-    return chosen if out is None else chosen.copyto(out)
+    return store(chosen, out, "choice")
 
 
 def _with_replacement(n: int, shape: tuple[int, ...], chances: NDArray | None, index: int) -> NDArray:

@@ -3,9 +3,10 @@
 from typing import Any
 
 from gluonish._core import NDArray
+from gluonish._rows import store
 from gluonish._types import ArrayLike, Shape
 from gluonish.context import ContextLike, device_index
-from gluonish.np._draw import DType, Size, are_numbers, checked, draw, into, shape_from
+from gluonish.np._draw import DType, Size, are_numbers, checked, draw, shape_from
 from gluonish.np.creation import asarray
 
 __all__ = [
@@ -66,7 +67,7 @@ def exponential(
     """
     width = checked(scale, "scale", "exponential")
     drawn = _waits(_common(size, "exponential", width), device_index(ctx, device), dtype)
-    return into(out, drawn * width)
+    return store(drawn * width, out, "exponential")
 
 
 def laplace(
@@ -86,7 +87,7 @@ def laplace(
     """
     centre, width = _given(loc), checked(scale, "scale", "laplace")
     shape, index = _common(size, "laplace", centre, width), device_index(ctx, device)
-    return into(out, centre + (_waits(shape, index, dtype) - _waits(shape, index, dtype)) * width)
+    return store(centre + (_waits(shape, index, dtype) - _waits(shape, index, dtype)) * width, out, "laplace")
 
 
 def logistic(
@@ -106,7 +107,7 @@ def logistic(
     centre, width = _given(loc), checked(scale, "scale", "logistic")
     shape, index = _common(size, "logistic", centre, width), device_index(ctx, device)
     # The ratio of two exponential numbers is distributed as the odds of a uniform one.
-    return into(out, centre + (_waits(shape, index).log() - _waits(shape, index).log()) * width)
+    return store(centre + (_waits(shape, index).log() - _waits(shape, index).log()) * width, out, "logistic")
 
 
 def gumbel(
@@ -124,7 +125,9 @@ def gumbel(
     (2, 3)
     """
     centre, width = _given(loc), checked(scale, "scale", "gumbel")
-    return into(out, centre - _waits(_common(size, "gumbel", centre, width), device_index(ctx, device)).log() * width)
+    return store(
+        centre - _waits(_common(size, "gumbel", centre, width), device_index(ctx, device)).log() * width, out, "gumbel"
+    )
 
 
 def lognormal(
@@ -143,7 +146,7 @@ def lognormal(
     True
     """
     drawn = draw("normal", {"loc": mean, "scale": sigma}, size, dtype, device_index(ctx, device), None)
-    return into(out, drawn.exp())
+    return store(drawn.exp(), out, "lognormal")
 
 
 def rayleigh(
@@ -160,7 +163,9 @@ def rayleigh(
     [0.0, 0.0]
     """
     width = checked(scale, "scale", "rayleigh")
-    return into(out, (_waits(_common(size, "rayleigh", width), device_index(ctx, device)) * 2).sqrt() * width)
+    return store(
+        (_waits(_common(size, "rayleigh", width), device_index(ctx, device)) * 2).sqrt() * width, out, "rayleigh"
+    )
 
 
 def weibull(
@@ -177,7 +182,9 @@ def weibull(
     (2, 3)
     """
     exponent = checked(a, "a", "weibull", reached=False)
-    return into(out, _waits(_common(size, "weibull", exponent), device_index(ctx, device)) ** (1.0 / exponent))
+    return store(
+        _waits(_common(size, "weibull", exponent), device_index(ctx, device)) ** (1.0 / exponent), out, "weibull"
+    )
 
 
 def pareto(
@@ -194,7 +201,9 @@ def pareto(
     True
     """
     exponent = checked(a, "a", "pareto", reached=False)
-    return into(out, (_waits(_common(size, "pareto", exponent), device_index(ctx, device)) / exponent).expm1())
+    return store(
+        (_waits(_common(size, "pareto", exponent), device_index(ctx, device)) / exponent).expm1(), out, "pareto"
+    )
 
 
 def power(
@@ -211,7 +220,7 @@ def power(
     True
     """
     exponent = checked(a, "a", "power", reached=False)
-    return into(out, (-_waits(_common(size, "power", exponent), device_index(ctx, device)) / exponent).exp())
+    return store((-_waits(_common(size, "power", exponent), device_index(ctx, device)) / exponent).exp(), out, "power")
 
 
 def chisquare(

@@ -8,8 +8,9 @@ import numpy  # noqa: ICN001 - np is this package
 from gluonish import _core
 from gluonish._core import NDArray
 from gluonish._create import shape_of
+from gluonish._rows import call, store
 from gluonish._types import ArrayLike
-from gluonish.errors import ArgumentError, ShapeError
+from gluonish.errors import ArgumentError, OutOfMemory, ShapeError
 from gluonish.np.creation import asarray
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "pad",
     "ravel",
     "repeat",
+    "reshape",
     "resize",
     "rollaxis",
     "rot90",
@@ -33,12 +35,53 @@ _MARGINS = {"constant", "edge", "reflect", "symmetric", "wrap"}
 def ravel(a: ArrayLike, order: str = "C") -> NDArray:
     """The values as a vector, as a view where the layout allows it.
 
+    ``order`` says which axis runs quickest: the last ("C"), the first ("F"), or as the values lie in memory ("K"; "A"
+    is "F" for arrays that lie so, else "C").
+
     >>> from gluonish import np
-    >>> np.ravel(np.ones((2, 3))).shape
-    (6,)
+    >>> np.ravel(np.ones((2, 3))).shape, np.ravel(np.array([[1, 2], [3, 4]]), order="F").tolist()
+    ((6,), [1, 3, 2, 4])
     """
-    flat: NDArray = _core.invoke("ravel", [asarray(a)], {"order": order})
+    array = asarray(a)
+    if order != "C" and array.ndim > 1:
+        array = array.transpose(_quickest_last(array, order, "ravel"))
+    flat: NDArray = _core.invoke("ravel", [array], {})
     return flat
+
+
+def reshape(
+    a: ArrayLike, shape: int | Sequence[int], order: str = "C", out: NDArray | None = None, *, copy: bool | None = None
+) -> NDArray:
+    """The values in another shape, of which one size may be -1, as a view where the layout allows it.
+
+    ``order`` says in which order they are read and written: the last axis runs quickest ("C"), or the first ("F"); "A"
+    is "F" for arrays that lie so in memory. ``copy=True`` copies.
+
+    >>> from gluonish import np
+    >>> x = np.array([[1, 2, 3], [4, 5, 6]])
+    >>> np.reshape(x, (3, -1)).tolist(), np.reshape(x, (3, -1), order="F").tolist()
+    ([[1, 2], [3, 4], [5, 6]], [[1, 5], [4, 3], [2, 6]])
+    """
+    array = asarray(a)
+    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    made: NDArray
+    if order == "C" or _quickest_last(array, order, "reshape") == list(range(array.ndim)):
+        made = _core.invoke("_np_reshape", [array], {"shape": sizes}, out)
+    else:
+        turned = call("reshape", "_np_reshape", [array.transpose()], {"shape": sizes[::-1]})
+        made = store(turned.transpose() if len(sizes) > 1 else turned, out, "reshape")
+    return made.copy() if copy and out is None else made
+
+
+def _quickest_last(array: NDArray, order: str, function: str) -> list[int]:
+    """The axes in the order in which they are read, the one that runs quickest last."""
+    axes = list(range(array.ndim))
+    if order == "K" and function == "ravel":
+        return sorted(axes, key=lambda d: -abs(array.strides[d]))
+    if order not in ("C", "F", "A"):
+        raise ArgumentError(f"{function}: order={order!r} is not valid: expected 'C', 'F' or 'A'")
+    lies_so = list(array.strides) == sorted(array.strides) and len(set(array.strides)) > 1
+    return axes[::-1] if order == "F" or (order == "A" and lies_so) else axes
 
 
 def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> NDArray:
@@ -58,7 +101,7 @@ def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> NDArray:
     return moved
 
 
-def broadcast_arrays(*args: ArrayLike) -> tuple[NDArray, ...]:
+def broadcast_arrays(*args: ArrayLike, subok: bool = False) -> tuple[NDArray, ...]:
     """All arrays in the shape that they broadcast to, as views.
 
     >>> from gluonish import np
@@ -177,7 +220,11 @@ def repeat(a: ArrayLike, repeats: int | ArrayLike, axis: int | None = None) -> N
         raise ArgumentError(
             f"repeat: {given} do not fit axis {axis} of shape {array.shape}: one count of at least 0 each"
         )
-    places = asarray(numpy.repeat(numpy.arange(len(counts)), counts), device=array.context)
+    try:
+        host = numpy.repeat(numpy.arange(len(counts)), counts)
+    except MemoryError as error:
+        raise OutOfMemory(f"repeat: {int(counts.sum())} elements along axis {axis}: {error}") from None
+    places = asarray(host, device=array.context)
     taken: NDArray = _core.invoke("take", [array, places], {"axis": axis})
     return taken
 

@@ -8,8 +8,9 @@ import numpy.typing as npt
 
 from gluonish import _core
 from gluonish._core import NDArray
+from gluonish._rows import call, store
 from gluonish._types import ArrayLike, Number
-from gluonish.errors import ArgumentError, ShapeError
+from gluonish.errors import ArgumentError, OutOfMemory, ShapeError
 from gluonish.np._fallback import fallback
 from gluonish.np.creation import asarray
 from gluonish.np.joining import concatenate
@@ -55,6 +56,10 @@ def average(
     return (mean, total.astype(mean.dtype, copy=False)) if returned else mean
 
 
+def _is_float(array: NDArray) -> bool:
+    return "float" in str(array.dtype)
+
+
 def _full_like(array: NDArray, value: float) -> NDArray:
     return _core.full(array.shape, value, str(array.dtype), array._device)
 
@@ -76,14 +81,25 @@ def _spread_weights(array: NDArray, weights: NDArray, axis: Axes) -> NDArray:
     return lifted.broadcast_to(array.shape)
 
 
-def median(a: ArrayLike, axis: Axes = None, out: NDArray | None = None, *, keepdims: bool = False) -> NDArray:
+def median(
+    a: ArrayLike,
+    axis: Axes = None,
+    out: NDArray | None = None,
+    overwrite_input: bool = False,
+    *,
+    keepdims: bool = False,
+) -> NDArray:
     """The value in the middle of the ordered ones, or the mean of the two there; NaN if there is one.
 
     >>> from gluonish import np
     >>> np.median(np.array([[3.0, 1.0, 2.0], [4.0, 9.0, 6.0]]), axis=1).tolist()
     [2.0, 6.0]
     """
-    return quantile(a, 0.5, axis, out, keepdims=keepdims)
+    array = asarray(a)
+    if not array.size:
+        array = array.astype("float32", copy=False) if not _is_float(array) else array
+        return store(call("median", "mean", [array], {"axis": axis, "keepdims": keepdims}), out, "median")
+    return _quantile(array, numpy.float64(0.5), axis, out, keepdims, "median")
 
 
 def percentile(
@@ -91,9 +107,11 @@ def percentile(
     q: ArrayLike,
     axis: Axes = None,
     out: NDArray | None = None,
-    *,
+    overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
+    *,
+    weights: ArrayLike | None = None,
 ) -> NDArray:
     """As ``quantile``, with ``q`` from 0 to 100.
 
@@ -101,7 +119,14 @@ def percentile(
     >>> np.percentile(np.arange(5), 75).item()
     3.0
     """
-    return quantile(a, numpy.asarray(q, "float64") / 100, axis, out, method=method, keepdims=keepdims)
+    if method != "linear" or weights is not None:
+        how = {"method": method, "keepdims": keepdims, "weights": weights}
+        found: NDArray = fallback(numpy, "percentile", "np")(a, q, axis, **how)
+        return store(found, out, "percentile")
+    shares = numpy.asarray(q, "float64") / 100
+    if not ((shares >= 0) & (shares <= 1)).all():
+        raise ArgumentError(f"percentile: q={q!r} is not valid: expected numbers from 0 to 100")
+    return _quantile(asarray(a), shares, axis, out, keepdims, "percentile")
 
 
 def quantile(
@@ -109,9 +134,11 @@ def quantile(
     q: ArrayLike,
     axis: Axes = None,
     out: NDArray | None = None,
-    *,
+    overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
+    *,
+    weights: ArrayLike | None = None,
 ) -> NDArray:
     """The value below which the share ``q`` of the values lies, between two of them by a straight line.
 
@@ -121,29 +148,33 @@ def quantile(
     >>> np.quantile(np.array([0.0, 1.0, 3.0]), [0.5, 0.75]).tolist()
     [1.0, 2.0]
     """
-    if method != "linear":
-        found: NDArray = fallback(numpy, "quantile", "np")(a, q, axis, method=method, keepdims=keepdims)
-        return _stored(found, out)
+    if method != "linear" or weights is not None:
+        how = {"method": method, "keepdims": keepdims, "weights": weights}
+        found: NDArray = fallback(numpy, "quantile", "np")(a, q, axis, **how)
+        return store(found, out, "quantile")
     shares = numpy.asarray(q, "float64")
     if not ((shares >= 0) & (shares <= 1)).all():
         raise ArgumentError(f"quantile: q={q!r} is not valid: expected shares from 0 to 1")
-    array = asarray(a)
-    ordered, kept = _ordered(array, axis, keepdims)
+    return _quantile(asarray(a), shares, axis, out, keepdims, "quantile")
+
+
+def _quantile(array: NDArray, shares: Any, axis: Axes, out: NDArray | None, keepdims: bool, function: str) -> NDArray:
+    ordered, kept = _ordered(array, axis, keepdims, function)
     n = ordered.shape[-1]
     if n == 0:
-        raise ArgumentError(f"quantile: no values along axis {axis} of shape {array.shape}: it is empty")
+        raise ArgumentError(f"{function}: no values along axis {axis} of shape {array.shape}: it is empty")
     parts = [_between(ordered, float(share) * (n - 1)) for share in shares.ravel()]
     last = ordered[..., n - 1]
     whole = [_core.invoke("_where", [last != last, last, part], {}) for part in parts]  # noqa: PLR0124 - NaN
     joined = _core.invoke("concat", [_core.invoke("expand_dims", [w], {"axis": 0}) for w in whole], {"dim": 0})
-    return _stored(_core.invoke("_np_reshape", [joined], {"shape": (*shares.shape, *kept)}), out)
+    return store(_core.invoke("_np_reshape", [joined], {"shape": (*shares.shape, *kept)}), out, function)
 
 
-def _ordered(array: NDArray, axis: Axes, keepdims: bool) -> tuple[NDArray, tuple[int, ...]]:
+def _ordered(array: NDArray, axis: Axes, keepdims: bool, function: str) -> tuple[NDArray, tuple[int, ...]]:
     """Floating values in order along a last axis that holds the given ones, and the shape of the result."""
-    real = array if str(array.dtype).startswith(("float", "bfloat")) else array.astype("float32")
+    real = array if _is_float(array) else array.astype("float32")
     axes = range(array.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
-    reduced = [_axis(a, array, "quantile") for a in axes]
+    reduced = [_axis(a, array, function) for a in axes]
     others = [i for i in range(array.ndim) if i not in reduced]
     sizes = tuple(array.shape[i] for i in others)
     count = int(numpy.prod([array.shape[i] for i in reduced], dtype="int64"))
@@ -167,13 +198,6 @@ def _between(ordered: NDArray, at: float) -> NDArray:
         return low
     high = ordered[..., below + 1]
     return low + (high - low) * (at - below)
-
-
-def _stored(found: NDArray, out: NDArray | None) -> NDArray:
-    if out is None:
-        return found
-    _core.copy_into(out, found)
-    return out
 
 
 def diff(
@@ -236,7 +260,13 @@ def histogram(
     ([3, 1], [1.0, 3.0, 5.0])
     """
     array = ravel(a)
-    host = numpy.histogram_bin_edges(array.asnumpy() if isinstance(bins, str) else _span(array, range), bins, range)
+    values = array.asnumpy() if isinstance(bins, str) else _span(array, range)
+    try:
+        host = numpy.histogram_bin_edges(values, bins, range)
+    except MemoryError as error:
+        raise OutOfMemory(f"histogram: bins={bins!r}: {error}") from None
+    except (TypeError, ValueError) as error:  # what NumPy says of bins and a range that are not valid
+        raise ArgumentError(f"histogram: bins={bins!r}, range={range!r}: {error}") from None
     edges = asarray(numpy.asarray(host, "float64"))
     even = isinstance(bins, int | str)
     if weights is None:
@@ -267,29 +297,29 @@ def _weighed(array: NDArray, edges: NDArray, weights: NDArray) -> NDArray:
     return totals[1:]
 
 
-def nanargmax(a: ArrayLike, axis: int | None = None, *, keepdims: bool = False) -> NDArray:
+def nanargmax(a: ArrayLike, axis: int | None = None, out: NDArray | None = None, *, keepdims: bool = False) -> NDArray:
     """The position of the largest value that is not NaN, along an axis or in the flattened array.
 
     >>> from gluonish import np
     >>> np.nanargmax(np.array([1.0, float("nan"), 3.0])).item()
     2
     """
-    return _nan_position(asarray(a), axis, keepdims, "argmax", float("-inf"))
+    return store(_nan_position(asarray(a), axis, keepdims, "argmax", float("-inf")), out, "nanargmax")
 
 
-def nanargmin(a: ArrayLike, axis: int | None = None, *, keepdims: bool = False) -> NDArray:
+def nanargmin(a: ArrayLike, axis: int | None = None, out: NDArray | None = None, *, keepdims: bool = False) -> NDArray:
     """The position of the smallest value that is not NaN, along an axis or in the flattened array.
 
     >>> from gluonish import np
     >>> np.nanargmin(np.array([float("nan"), 5.0, 3.0])).item()
     2
     """
-    return _nan_position(asarray(a), axis, keepdims, "argmin", float("inf"))
+    return store(_nan_position(asarray(a), axis, keepdims, "argmin", float("inf")), out, "nanargmin")
 
 
 def _nan_position(array: NDArray, axis: int | None, keepdims: bool, row: str, last: float) -> NDArray:
     where = {"axis": axis, "keepdims": keepdims}
-    if str(array.dtype).startswith(("float", "bfloat")):
+    if _is_float(array):
         missing = _core.invoke("isnan", [array], {})
         empty = _core.invoke("all", [missing], {"axis": axis})
         if array.size and bool(_core.invoke("any", [empty], {})):

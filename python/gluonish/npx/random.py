@@ -10,6 +10,7 @@ from typing import Any
 from gluonish._core import NDArray
 from gluonish._dtype import default_float, dtype_name
 from gluonish._missing import explained
+from gluonish._rows import store
 from gluonish._types import ArrayLike
 from gluonish.context import ContextLike, device_index
 from gluonish.errors import ArgumentError
@@ -43,7 +44,7 @@ def bernoulli(
     index = device_index(ctx, device)
     if kind == "bool":
         drawn = draw("binomial", {"n": 1, "p": chance}, size, "uint8", index, None).astype("bool")
-        return drawn if out is None else drawn.copyto(out)
+        return store(drawn, out, "bernoulli")
     return draw("binomial", {"n": 1, "p": chance}, size, kind, index, out)
 
 

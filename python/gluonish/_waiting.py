@@ -1,0 +1,71 @@
+"""Names of MXNet's `nd` that are not here, by what they wait for. docs/differences-from-mxnet.md has the same table."""
+
+__all__ = ["WAITING", "reason"]
+
+# What is waited for -> names, with the module inside `nd` before a dot.
+WAITING: dict[str, str] = {
+    "the ops of layers and losses": """
+        Activation BatchNorm BatchNorm_v1 CTCLoss Convolution Convolution_v1 Deconvolution Dropout Embedding
+        FullyConnected GroupNorm IdentityAttachKLSparseReg InstanceNorm L2Normalization LRN LayerNorm LeakyReLU
+        LinearRegressionOutput LogisticRegressionOutput MAERegressionOutput MakeLoss Pooling Pooling_v1 RNN SVMOutput
+        SequenceLast SequenceMask SequenceReverse Softmax SoftmaxOutput UpSampling amp_cast amp_multicast col2im
+        ctc_loss im2col make_loss smooth_l1 softmax_cross_entropy contrib.AdaptiveAvgPooling2D
+        contrib.BatchNormWithReLU contrib.BilinearResize2D contrib.CTCLoss contrib.SyncBatchNorm contrib.ctc_loss
+        contrib.interleaved_matmul_encdec_qk contrib.interleaved_matmul_encdec_valatt
+        contrib.interleaved_matmul_selfatt_qk contrib.interleaved_matmul_selfatt_valatt
+    """,
+    "optimizers": """
+        adam_update ftml_update ftrl_update lamb_update_phase1 lamb_update_phase2 mp_lamb_update_phase1
+        mp_lamb_update_phase2 mp_nag_mom_update mp_sgd_mom_update mp_sgd_update multi_lars multi_mp_sgd_mom_update
+        multi_mp_sgd_update multi_sgd_mom_update multi_sgd_update nag_mom_update preloaded_multi_mp_sgd_mom_update
+        preloaded_multi_mp_sgd_update preloaded_multi_sgd_mom_update preloaded_multi_sgd_update reset_arrays
+        rmsprop_update rmspropalex_update sgd_mom_update sgd_update signsgd_update signum_update contrib.adamw_update
+        contrib.group_adagrad_update contrib.mp_adamw_update contrib.multi_adamw_update contrib.multi_lamb_update
+        contrib.multi_mp_adamw_update contrib.multi_mp_lamb_update
+    """,
+    "detection and spatial transformers": """
+        BilinearSampler Correlation Crop GridGenerator ROIPooling SpatialTransformer contrib.DeformableConvolution
+        contrib.DeformablePSROIPooling contrib.ModulatedDeformableConvolution contrib.MultiBoxDetection
+        contrib.MultiBoxPrior contrib.MultiBoxTarget contrib.MultiProposal contrib.PSROIPooling contrib.Proposal
+        contrib.ROIAlign contrib.RROIAlign contrib.bipartite_matching contrib.box_decode contrib.box_encode
+        contrib.box_iou contrib.box_nms contrib.box_non_maximum_suppression
+    """,
+    "images": """
+        imdecode image
+    """,
+    "sparse arrays and graphs": """
+        cast_storage contrib.SparseEmbedding contrib.dgl_adjacency contrib.dgl_csr_neighbor_non_uniform_sample
+        contrib.dgl_csr_neighbor_uniform_sample contrib.dgl_graph_compact contrib.dgl_subgraph contrib.edge_id
+        contrib.getnnz sparse
+    """,
+    "control flow and custom ops": """
+        Custom contrib.cond contrib.foreach contrib.while_loop
+    """,
+    "compiled graphs": """
+        CachedOp
+    """,
+    "quantization": """
+        contrib.calibrate_entropy contrib.dequantize contrib.quantize contrib.quantize_asym contrib.quantize_v2
+        contrib.quantized_act contrib.quantized_batch_norm contrib.quantized_concat contrib.quantized_conv
+        contrib.quantized_elemwise_add contrib.quantized_elemwise_mul contrib.quantized_embedding
+        contrib.quantized_flatten contrib.quantized_fully_connected contrib.quantized_pooling contrib.quantized_rnn
+        contrib.requantize
+    """,
+    "Hawkes processes: nothing asks for them": """
+        contrib.hawkesll
+    """,
+    "nothing: they are the inside of MXNet, not for users": """
+        get_indexing_dispatch_code get_oshape_of_gather_nd_op indexing_key_expand_implicit_axes random.check_call
+        contrib.backward_gradientmultiplier contrib.backward_hawkesll contrib.backward_index_copy
+        contrib.backward_quadratic
+    """,
+}
+
+
+def reason(name: str) -> str | None:
+    """What a name waits for; None for one that MXNet does not have.
+
+    >>> reason("Convolution"), reason("contrib.box_nms"), reason("Convolutoin")
+    ('the ops of layers and losses', 'detection and spatial transformers', None)
+    """
+    return next((why for why, names in WAITING.items() if name in names.split()), None)

@@ -1,0 +1,36 @@
+"""The documents name files that are there."""
+
+import re
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCUMENTS = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]
+ROOTS = ("crates", "python", "tests", "tools", "docs", "benches", "examples", "requirements")
+
+
+def alternatives(path: str) -> list[str]:
+    """`a/{b,c}.rs` is two files."""
+    parts = [part[1:-1].split(",") if part.startswith("{") else [part] for part in re.split(r"(\{[^}]*\})", path)]
+    return ["".join(choice) for choice in product(*parts)]
+
+
+def paths(text: str) -> set[str]:
+    named = re.findall(rf"(?<![\w/.])((?:{'|'.join(ROOTS)})/[\w./{{}},-]*[\w}}])(?![\w<*])", text)
+    return {path for name in named for path in alternatives(name)}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_files_that_a_document_names_exist(document: Path) -> None:
+    text = document.read_text(encoding="utf-8")
+    missing = sorted(path for path in paths(text) if not (ROOT / path).exists())
+    assert not missing, f"{document.name} names {missing}"
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_links_between_documents_lead_somewhere(document: Path) -> None:
+    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", document.read_text(encoding="utf-8"))
+    missing = [link for link in links if not (document.parent / link).exists()]
+    assert not missing, f"{document.name} links to {missing}"

@@ -1,0 +1,51 @@
+"""What goes wrong is said by the function that the user called, as an exception of this package."""
+
+import pytest
+
+from gluonish import nd, np
+from gluonish.errors import ArgumentError, MXNetError, OutOfMemory
+
+X = nd.array([1.0, 2.0, 3.0])
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("zeros", lambda: nd.zeros((2**62,))),
+        ("ones", lambda: np.ones((2**62,))),
+        ("moments", lambda: nd.moments(X, axes=(5,))),
+        ("cholesky", lambda: np.linalg.cholesky(np.ones((2, 3)))),
+        ("inv", lambda: np.linalg.inv(np.ones((2, 3)))),
+        ("median", lambda: np.median(X, axis=4)),
+        ("percentile", lambda: np.percentile(X, 101)),
+        ("rand_zipfian: range_max=0", lambda: nd.contrib.rand_zipfian(X, 4, 0)),
+        ("rand_zipfian: range_max=-5", lambda: nd.contrib.rand_zipfian(X, 4, -5)),
+        ("einsum: a text", lambda: np.einsum(5, X)),
+        ("histogram: bins", lambda: nd.histogram(X, bins=nd.array([3, 1, 2]))),
+        ("histogram: bins", lambda: nd.histogram(X, bins=nd.array([1, float("nan"), 2]))),
+        ("histogram: bins", lambda: np.histogram(X, bins=[3, 1, 2])),
+    ],
+)
+def test_who_says_it(name, call):
+    with pytest.raises((ValueError, IndexError), match=rf"^{name}") as e:
+        call()
+    assert isinstance(e.value, MXNetError)
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("repeat", lambda: np.repeat(X, [2**40] * 3)),
+        ("histogram", lambda: np.histogram(X, bins=2**40)),
+        ("histogram", lambda: nd.histogram(X, bins=2**40)),
+    ],
+)
+def test_too_large(name, call):
+    with pytest.raises(OutOfMemory, match=rf"^{name}"):
+        call()
+
+
+def test_half_a_character_in_a_name(tmp_path):
+    with pytest.raises(ArgumentError, match=r"^save: the name"):
+        nd.save(tmp_path / "x", {"\ud800": X})
+    assert not list(tmp_path.iterdir())
