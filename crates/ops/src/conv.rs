@@ -22,8 +22,9 @@ const PAD: Attr = Attr::opt_ints("pad", "Zeros on both sides of each axis; none 
 const FILTERS: Attr = Attr::int_required("num_filter", "Number of filters, and of channels of the result.").at_least(1);
 const GROUPS: Attr = Attr::int("num_group", 1, "Groups of channels that do not see each other.").at_least(1);
 const LAYOUT: Attr = Attr::opt_choice("layout", LAYOUTS, "Order of the axes; channels second when None.");
-const WORKSPACE: Attr =
-    Attr::int("workspace", 1024, "For MXNet's code: scratch memory is bounded here, whatever this says.");
+const fn workspace(default: i64) -> Attr {
+    Attr::int("workspace", default, "For MXNet's code: scratch memory is bounded here, whatever this says.")
+}
 const TUNE: &[&str] = &["off", "limited_workspace", "fastest"];
 const CUDNN_TUNE: Attr = Attr::opt_choice("cudnn_tune", TUNE, "For MXNet's GPU code: changes nothing here.");
 const CUDNN_OFF: Attr = Attr::bool("cudnn_off", false, "For MXNet's GPU code: changes nothing here.");
@@ -35,7 +36,7 @@ const CONVOLUTION_ATTRS: &[Attr] = &[
     PAD,
     FILTERS,
     GROUPS,
-    WORKSPACE,
+    workspace(1024),
     Attr::bool("no_bias", false, "Whether there is no bias."),
     CUDNN_TUNE,
     CUDNN_OFF,
@@ -50,7 +51,7 @@ const DECONVOLUTION_ATTRS: &[Attr] = &[
     Attr::opt_ints("target_shape", "Size of the result, instead of `pad` and `adj`."),
     FILTERS,
     GROUPS,
-    WORKSPACE,
+    workspace(512),
     Attr::bool("no_bias", true, "Whether there is no bias."),
     CUDNN_TUNE,
     CUDNN_OFF,
