@@ -44,6 +44,8 @@ struct Plan {
     users: OnceCell<Vec<u32>>,
     /// Rules may write to the buffers of the variables themselves.
     deposits: bool,
+    /// Which variables got their gradients so; empty while none did.
+    filled: Vec<bool>,
 }
 const NOWHERE: u32 = u32::MAX;
 
@@ -57,8 +59,9 @@ pub fn backward(heads: &[NDArray], head_grads: &[Option<NDArray>], how: Backward
         return Err(Error::new(Cause::Gradient(text.into())).in_op("backward"));
     }
     plan.run(heads, head_grads, how, |node, dys| match dys.first() {
-        Some(Some(dy)) if node.is_leaf() => deliver(node, dy),
-        _ => Ok(()),
+        _ if !node.is_leaf() => Ok(()),
+        Some(Some(dy)) => deliver(node, dy),
+        _ => deliver_nothing(node),
     })
 }
 
@@ -84,12 +87,13 @@ pub fn gradients(
     let mut found: Vec<Option<NDArray>> = vec![None; variables.len()];
     plan.run(heads, head_grads, how, |node, dys| {
         for (t, (target, output)) in targets.iter().enumerate() {
-            if target.same(node)
-                && let Some(Some(g)) = dys.get(*output as usize)
-            {
-                let others = found.iter().chain(head_grads).flatten();
-                found[t] = Some(own(g, others)?);
+            if !target.same(node) {
+                continue;
             }
+            found[t] = Some(match dys.get(*output as usize) {
+                Some(Some(g)) => own(g, found.iter().chain(head_grads).flatten())?,
+                _ => full(variables[t].device(), variables[t].dtype(), variables[t].shape(), 0.0.into())?,
+            });
         }
         Ok(())
     })?;
@@ -128,6 +132,14 @@ fn deliver(node: &NodeRef, dy: &NDArray) -> Result {
     }
 }
 
+/// The heads depend on a variable, but by functions alone that are piecewise constant: its gradient is zero.
+fn deliver_nothing(node: &NodeRef) -> Result {
+    match node.lock().grad.clone() {
+        Some((buffer, GradReq::Write)) => copy_into(&buffer, In::Scalar(0.0.into())),
+        _ => Ok(()),
+    }
+}
+
 /// Thread state during the pass; put back however it ends.
 struct Mode(bool, bool, Site);
 impl Mode {
@@ -159,18 +171,17 @@ impl Plan {
             order: Vec::new(),
             users: OnceCell::new(),
             deposits: false,
+            filled: Vec::new(),
         };
         // How many nodes that were made of each are still to come.
         let mut users: Vec<u32> = Vec::new();
         for (node, _) in heads.iter().filter_map(|h| h.node.get()) {
             plan.find(&node, tag, &mut users);
         }
-        let mut next = 0;
+        let (mut next, mut freed) = (0, false);
         while let Some(node) = plan.nodes.get_mut(next).and_then(Option::take) {
             let inner = node.lock();
-            if inner.consumed {
-                return Err(consumed_error(&node.head));
-            }
+            freed |= inner.consumed;
             for e in &inner.edges {
                 let at = e.from.as_ref().map_or(NOWHERE, |n| plan.find(n, tag, &mut users));
                 if at != NOWHERE {
@@ -185,8 +196,31 @@ impl Plan {
         }
         drop(number);
         plan.sort(users);
+        if freed {
+            plan.check_freed(heads)?;
+        }
         plan.prune(is_target);
         Ok(plan)
+    }
+
+    /// Refuses a graph in which a gradient would come to a node that an earlier pass has freed. None comes to what lies behind
+    /// functions that are piecewise constant.
+    #[cold]
+    fn check_freed(&self, heads: &[NDArray]) -> Result {
+        let mut reached = vec![false; self.nodes.len()];
+        let positions = heads.iter().filter_map(|h| h.node.get()).filter_map(|(node, _)| self.position(&node));
+        positions.for_each(|at| reached[at] = true);
+        for &i in &self.order {
+            let Some(node) = self.nodes[i as usize].as_ref().filter(|n| reached[i as usize] && !is_flat(n)) else {
+                continue;
+            };
+            if node.lock().consumed {
+                return Err(consumed_error(&node.head));
+            }
+            let edges = self.edges[self.edges_of(i)].iter();
+            edges.filter(|e| **e != NOWHERE).for_each(|e| reached[*e as usize] = true);
+        }
+        Ok(())
     }
 
     /// The position of a node, which is added if it is new.
@@ -264,7 +298,7 @@ impl Plan {
         Ok(arrived)
     }
 
-    /// Runs the pass; `reached` is told the gradients that arrived at each node, before they go on.
+    /// Runs the pass; `reached` is told the gradients that arrived at each node (perhaps none), before they go on.
     fn run(
         mut self,
         heads: &[NDArray],
@@ -279,6 +313,9 @@ impl Plan {
             let Some(mut node) = self.nodes[k as usize].take().map(Bundle::into_one) else { continue };
             let mut dys = std::mem::take(&mut arrived[k as usize]);
             if dys.iter().all(Option::is_none) {
+                if !self.filled.get(k as usize).is_some_and(|f| *f) {
+                    reached(&node, &dys)?;
+                }
                 continue;
             }
             self.call_hooks(&node, &mut dys)?;
@@ -345,7 +382,12 @@ impl Plan {
             Some(grads) => grads,
             None => {
                 let deposits = self.deposits(targets, &inner, &dys, arrived);
-                rule_of(node, &inner, &dys, wanted, &deposits, how).map_err(|e| node.head.blame(e))?
+                let grads = rule_of(node, &inner, &dys, wanted, &deposits, how).map_err(|e| node.head.blame(e))?;
+                for d in deposits.iter().filter(|d| d.filled.get()) {
+                    self.filled.resize(self.nodes.len(), false);
+                    self.filled[targets[d.input] as usize] = true;
+                }
+                grads
             }
         };
         for (i, g) in grads {
@@ -514,6 +556,11 @@ pub(crate) fn accumulate(slot: &mut Arrived, output: usize, g: NDArray) -> Resul
         Some(old) => invoke(&rows::ADD, &[In::Array(&old), In::Array(&g)], &Attrs::new())?.remove(0),
     });
     Ok(())
+}
+
+/// Whether a node is that of a piecewise constant function.
+fn is_flat(node: &Node) -> bool {
+    matches!(&node.head.kind, Kind::Op(op) if matches!(op.grad, Grad::Zero))
 }
 
 #[cold]
