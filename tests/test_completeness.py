@@ -21,7 +21,7 @@ def test_every_sample_has_an_op(name):
 
 
 # Inputs of which backward() says that they have no gradient, those that give their shape alone, and a sample whose
-# density is the same wherever it lies.
+# density is the same wherever it lies; and data whose largest values are only looked for.
 APART = {
     "random_pdf_uniform": {"sample"},
     "sample_gamma": {"alpha"},
@@ -30,6 +30,8 @@ APART = {
     "reshape_like": {"rhs"},
     "broadcast_like": {"rhs"},
     "slice_like": {"shape_like"},
+    "_pool_max_grad": {"data"},
+    "_pool_pick": {"data"},
 }
 
 

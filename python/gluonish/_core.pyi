@@ -377,6 +377,24 @@ class NdOps:
         """The array with a margin."""
 
     @staticmethod
+    def Pooling(
+        data: ArrayLike,
+        kernel: int | Sequence[int] | None = None,
+        pool_type: Literal["max", "avg", "sum", "lp"] = 'max',
+        global_pool: bool = False,
+        cudnn_off: bool = False,
+        pooling_convention: Literal["valid", "full", "same"] = 'valid',
+        stride: int | Sequence[int] | None = None,
+        pad: int | Sequence[int] | None = None,
+        p_value: int | None = None,
+        count_include_pad: bool = True,
+        layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | None = None,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Windows slide over images; each becomes one value."""
+
+    @staticmethod
     def Reshape(
         data: ArrayLike,
         shape: int | Sequence[int] | None = None,

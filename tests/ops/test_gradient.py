@@ -229,14 +229,16 @@ def test_tape_keeps_what_the_row_saves(sample):
     assert (core.kept_bytes(outputs[0]) > 0) == any(listed)
 
 
-def test_zero_gradients_end_the_graph():
-    """A piecewise constant op is not recorded: nothing to differentiate."""
+def test_truth_values_end_the_graph():
+    """They cannot be differentiated; what is piecewise constant can, and keeps nothing for that."""
     x = array([1.5, -2.5], "float32")
     core.attach_grad(x, "write")
     core.set_recording(True)
-    for op in ("sign", "floor", "zeros_like"):
-        assert not core.is_tracked(core.invoke(op, [x], {}))
     assert not core.is_tracked(x > 0)
+    for op in ("sign", "floor", "zeros_like"):
+        y = core.invoke(op, [x], {})
+        assert core.is_tracked(y)
+        assert core.kept_bytes(y) == 0
 
 
 def test_equal_largest_values_share_the_gradient():

@@ -40,6 +40,18 @@ sample(
     bad=[_not_square],
 )
 sample(
+    "_linalg_cofactors",
+    real(2, 4, 4, form="regular"),
+    ref=lambda a: np.linalg.det(a)[..., None, None] * _turned(np.linalg.inv(a)),
+    grad=(0,),
+    dtypes=FLOATS,
+    rtol=64,
+    atol=40000,
+    edge=[((0, 0),), ((1, 1),), ((0, 3, 3),), ((7, 7),)],
+    big=((70, 12, 12),),
+    bad=[_not_square],
+)
+sample(
     "linalg_slogdet",
     real(2, 4, 4, form="regular"),
     ref=lambda a: [*np.linalg.slogdet(a)],

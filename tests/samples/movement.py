@@ -70,7 +70,7 @@ sample(
     attrs={"axis": (0, -1)},
     **_moved(np.expand_dims),
     edge=[((),), ((0,),)],
-    bad=[refuse("axis 5", axis=(5,)), refuse("twice", axis=(1, 1)), refuse("no room", axis=tuple(range(11)))],
+    bad=[refuse("axis 5", axis=(5,)), refuse("twice", axis=(1, 1)), refuse("13 dimensions", axis=tuple(range(11)))],
 )
 sample("_np_expand_dims", real(2, 3), attrs={"axis": 1}, **_moved(np.expand_dims))
 sample("squeeze", real(1, 3, 1), **_moved(np.squeeze), edge=[((),), ((1, 1),), ((0, 1),)])

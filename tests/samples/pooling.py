@@ -22,7 +22,7 @@ def _windows(size, out, kernel, stride, pad):
 def _folded(x, out, kernel, stride, pad, fold):
     y = np.zeros((*x.shape[:2], *out), x.dtype)
     for place, inside, whole in _windows(x.shape[2:], out, kernel, stride, pad):
-        y[(..., *place)] = fold(x[inside].reshape(*x.shape[:2], -1), whole)
+        y[(..., *place)] = fold(x[inside].reshape(*x.shape[:2], prod(x[inside].shape[2:])), whole)
     return y
 
 

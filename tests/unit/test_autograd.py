@@ -294,3 +294,52 @@ def test_digits_are_learnt():
     assert len(result.stdout.splitlines()) == 11
     assert "\r" not in result.stdout
     assert subprocess.run([*run, "0"], capture_output=True, check=False).returncode == 1
+
+
+@pytest.mark.parametrize("f", [nd.round, nd.floor, nd.sign, lambda x: x // 2, lambda x: nd.rint(x * x) * 3])
+def test_piecewise_constant_functions_have_a_gradient_of_zero(f):
+    x = nd.array([0.4, 1.6, -2.7])
+    x.attach_grad()
+    x.grad[:] = 9
+    with autograd.record():
+        y = f(x)
+    y.backward()
+    assert x.grad.tolist() == [0, 0, 0]
+    with autograd.record():
+        y = f(x) * x
+    y.backward()
+    np.testing.assert_allclose(x.grad.asnumpy(), f(x).asnumpy())
+    with autograd.record():
+        y = f(x)
+    assert autograd.grad(y, [x])[0].tolist() == [0, 0, 0]
+
+
+def test_a_gradient_of_zero_is_added_to_others():
+    x, w = nd.array([1.5, 2.5]), nd.array([3.0, 4.0])
+    x.attach_grad(grad_req="add")
+    w.attach_grad()
+    x.grad[:] = 7
+    with autograd.record():
+        y = nd.floor(x) * w
+    y.backward()
+    assert x.grad.tolist() == [7, 7]
+    assert w.grad.tolist() == [1, 2]
+
+
+def test_piecewise_constant_results_outlive_the_graph():
+    x, w = nd.array([1.5, 2.5]), nd.array([3.0, 4.0])
+    x.attach_grad()
+    w.attach_grad()
+    with autograd.record():
+        h = x * x
+        gate = nd.floor(h * 2)
+        y = h * gate
+    y.backward()
+    with autograd.record():
+        z = gate * w
+    z.backward()
+    assert w.grad.tolist() == [4, 12]
+    with autograd.record():
+        z = gate * w + h
+    with pytest.raises(errors.GradientError, match="freed by an earlier backward"):
+        z.backward()

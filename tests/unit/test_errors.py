@@ -104,3 +104,27 @@ def test_import_is_light():
 
 def test_version():
     assert mx.__version__.count(".") == 2
+
+
+def test_dtypes_are_listed():
+    with pytest.raises(TypeError, match=r"expected one of bool, uint8, .*, float64"):
+        nd.cast(nd.ones(2), "foo")
+
+
+@pytest.mark.parametrize("length", [0.5, np.nan, -1, -np.inf])
+def test_lengths_of_softmax_are_whole_numbers(length):
+    x = nd.ones((2, 3))
+    with pytest.raises(ValueError, match="a whole number of at least 0 is needed"):
+        nd.softmax(x, nd.array([1, length]), use_length=True).asnumpy()
+    got = nd.softmax(x, nd.array([0, 7]), use_length=True)
+    np.testing.assert_allclose(got.asnumpy(), [[0, 0, 0], [1 / 3, 1 / 3, 1 / 3]], rtol=1e-6)
+
+
+def test_outputs_that_share_memory():
+    x, both = nd.array([3.0, 1.0, 2.0, 5.0]), nd.zeros(8)
+    for first, second in ((both[:4], both[3:7]), (both[:4], both[:4]), (both[::2], both[6::-2])):
+        with pytest.raises(errors.ArgumentError, match="two arrays of 'out' share memory"):
+            nd.topk(x, k=4, ret_typ="both", dtype="float32", out=[first, second])
+    assert float(both.sum().asscalar()) == 0
+    nd.topk(x, k=4, ret_typ="both", dtype="float32", out=[both[::2], both[1::2]])
+    assert both.tolist() == [5, 3, 3, 0, 2, 2, 1, 1]

@@ -150,6 +150,10 @@ def test_kinds_of_keys():
         ([True, False], IndexError, r"a mask of shape \(2,\) does not fit \(3, 4\)"),
         ((0, 0, [0]), IndexError, "3 indices"),
         ((..., [0], ...), IndexError, "one ellipsis"),
+        ((..., ..., [True, False, True, False]), IndexError, "one ellipsis"),
+        ((False, 0, np.array(4)), IndexError, "index 4 is out of range for axis 1 of size 4"),
+        ((False, 0, nd.array(4)), IndexError, "index 4 is out of range for axis 1 of size 4"),
+        (np.zeros((0, 3), bool), IndexError, r"a mask of shape \(0, 3\) does not fit \(3, 4\)"),
         ("a", IndexError, "str is no index"),
         (1.5, IndexError, "float is no index"),
         (["a"], IndexError, "list is no index"),
@@ -164,6 +168,22 @@ def test_wrong_keys(key, kind, words):
     with pytest.raises(kind, match=words):
         x[key] = 0
     assert x.asnumpy().tolist() == np.ones((3, 4)).tolist()
+
+
+def test_masks_of_size_zero_fit_any_axis():
+    x = np.arange(12).reshape(3, 4)
+    for key in [
+        np.zeros(0, bool),
+        (slice(None), np.zeros(0, bool)),
+        np.zeros((0, 4), bool),
+        np.zeros((3, 0), bool),
+        (np.zeros(0, bool), np.zeros(0, bool)),
+        (None, np.zeros((0, 0), bool)),
+    ]:
+        z = nd.array(x, dtype="int64")
+        assert z[key].shape == x[key].shape
+        z[key] = 7
+        assert z.tolist() == x.tolist()
 
 
 def test_wrong_values():

@@ -256,3 +256,48 @@ def test_threads_do_not_change_bits(threads):
     with mx.engine.set_num_threads(threads):
         got = [x.asnumpy().tobytes() for x in (mnp.linalg.inv(a), *mnp.linalg.qr(a), *mnp.linalg.svd(a))]
     assert got == want
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_singular_matrices_have_a_gradient_of_their_determinant(dtype):
+    rank_three = rng.normal(size=(4, 3)) @ rng.normal(size=(3, 4))
+    exact = np.array([[1.0, 2, 3, 4], [2, 4, 6, 8], [1, 0, 5, 1], [0, 3, 1, 1]])
+    rank_two = np.diag([1.0, 2, 0, 0])
+    host = np.stack([rank_three, exact, rank_two, np.zeros((4, 4)), np.diag([3.0, 0, -2, 1]), SQUARE[0]])
+    x = nd.array(host, dtype=dtype)
+    x.attach_grad()
+    with autograd.record():
+        y = nd.linalg.det(x)
+    y.backward(nd.array([1.0, 2, 3, 4, 5, 6], dtype=dtype))
+    want = np.zeros_like(host)
+    for i, j in np.ndindex(4, 4):
+        minor = np.delete(np.delete(host, i, axis=1), j, axis=2)
+        want[:, i, j] = (-1) ** (i + j) * np.linalg.det(minor) * np.arange(1, 7)
+    same(x.grad, want, 2e-3 if dtype == "float32" else 1e-10)
+    one = nd.zeros((1, 1), dtype=dtype)
+    one.attach_grad()
+    with autograd.record():
+        y = nd.linalg.det(one)
+    y.backward()
+    assert one.grad.tolist() == [[1]]
+
+
+def _first(result):
+    return result if isinstance(result, mx.nd.NDArray) else result[0]
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("at", [(0, 0), (2, 1), (3, 3)])
+def test_what_is_no_number_is_named(value, at):
+    bad = SPD[0].copy()
+    bad[at] = bad[at[::-1]] = value
+    for call in (nd.linalg.potrf, mnp.linalg.qr, mnp.linalg.svd, mnp.linalg.eigh, mnp.linalg.pinv):
+        with pytest.raises(errors.LinAlgError, match="holds NaN or infinity"):
+            _first(call(mnp.array(bad))).asnumpy()
+
+
+def test_equations_with_nan_give_nan():
+    bad = SQUARE[0].copy()
+    bad[2, 1] = np.nan
+    for call in (nd.linalg.inverse, nd.linalg.det, lambda a: nd.linalg.slogdet(a)[1]):
+        assert np.isnan(call(mnp.array(bad)).asnumpy()).any()

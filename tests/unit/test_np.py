@@ -261,3 +261,30 @@ def test_inputs_have_numpys_names():
     assert np.sum(a=x).item() == 3
     assert np.add(x1=x, x2=x).tolist() == [2.0, 4.0]
     assert np.exp(x=np.array(0.0)).item() == 1
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64"])
+def test_integers_have_no_negative_powers(dtype):
+    x = np.array([1, 2, 3], dtype=dtype)
+    y, one = np.array([2, 0, -1], dtype=dtype), np.array([[-3]], dtype=dtype)
+    for call in (
+        lambda: np.power(x, y),
+        lambda: x**y,
+        lambda: 2**y,
+        lambda: x**one,
+        lambda: np.power(x[:1], y[1:]),
+        lambda: x.copy().__ipow__(y),
+    ):
+        with pytest.raises(ValueError, match=r"an integer cannot be raised to the power -[13]"):
+            call().asnumpy()
+    assert np.power(x, np.array([2, 0, 1], dtype=dtype)).tolist() == [1, 1, 3]
+    assert np.power(x, np.array([2, 0, 1], dtype="uint8")).tolist() == [1, 1, 3]
+    assert (x.astype("float32") ** np.array([-1, 0, 1])).tolist() == pytest.approx([1, 1, 3])
+    assert (x[:0] ** np.array([-1])).shape == (0,)
+
+
+@pytest.mark.usefixtures("queued")
+def test_negative_powers_are_found_when_they_are_computed():
+    y = np.full(100_000, 3, dtype="int64") ** np.arange(99_998, -2, -1, dtype="int64")
+    with pytest.raises(ValueError, match="power -1"):
+        y.wait_to_read()

@@ -126,6 +126,8 @@ def test_bad_arguments():
         lambda: np.searchsorted(x, x, side="middle"),
         lambda: np.digitize(x, np.array([1, 3, 2])),
         lambda: nd.topk(x, k=4),
+        lambda: nd.topk(x, k=-1),
+        lambda: x.topk(k=-5, ret_typ="value"),
     ):
         with pytest.raises(errors.MXNetError):
             call()
@@ -142,3 +144,26 @@ def test_gradients_follow_the_order():
         y = x.topk(k=2, ret_typ="value") * np.array([1.0, 10.0])
     y.backward()
     assert x.grad.tolist() == [1, 0, 10]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "most"), [("uint8", 256), ("int8", 128), ("bool", 2), ("bfloat16", 257), ("float16", 2049)]
+)
+def test_positions_fit_their_type(dtype, most):
+    x = nd.arange(most)
+    assert nd.topk(x, k=1, dtype=dtype).astype("int64").tolist() == [most - 1]
+    assert nd.argsort(x, dtype=dtype).astype("int64").tolist() == list(range(most))
+    for call in (nd.topk, nd.argsort):
+        with pytest.raises(
+            errors.DTypeError, match=f"dtype='{dtype}' cannot hold the positions of {most + 1} elements"
+        ):
+            call(nd.arange(most + 1), dtype=dtype)
+
+
+def test_values_alone_have_a_gradient_whatever_type_positions_would_have():
+    x = nd.arange(300)
+    x.attach_grad()
+    with autograd.record():
+        y = nd.topk(x, k=1, ret_typ="value", dtype="uint8")
+    y.backward()
+    assert numpy.flatnonzero(x.grad.asnumpy()).tolist() == [299]

@@ -193,3 +193,20 @@ def test_moments_and_flags():
     assert nd.multi_all_finite(x, nd.array([numpy.inf]), num_arrays=2).tolist() == [0]
     assert nd.multi_sum_sq(nd.array([3, 4]), nd.ones(5), num_arrays=2).tolist() == [25, 5]
     assert nd.argmax_channel(nd.array([[1, 5, 2], [7, 0, 0]])).tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "mean", "cumsum", "cumprod"])
+@pytest.mark.parametrize("values", [[0.2, 0.7, 3, 0, -3], [0.2, -0.2], [0.5], [0.0, 0.0], [2.0, 3.0]])
+def test_truth_is_taken_before_the_reduction(name, values):
+    x = numpy.array(values, "float32")
+    got, want = getattr(np, name)(np.array(x), dtype=bool), getattr(numpy, name)(x, dtype=bool)
+    assert got.dtype == bool
+    same(got, want)
+
+
+@pytest.mark.parametrize("name", ["std", "var", "nanstd", "nanvar"])
+def test_spread_has_a_floating_type(name):
+    for x in (np.array([1, 2, 4]), np.array([1.5, 2, 4])):
+        with pytest.raises(errors.DTypeError, match="dtype='int32'"):
+            getattr(np, name)(x, dtype="int32")
+    same(getattr(np, name)(np.array([1, 2, 4]), dtype="float64"), getattr(numpy, name)([1, 2, 4]))

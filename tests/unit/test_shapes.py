@@ -307,3 +307,81 @@ def test_each_value_several_times():
         same(np.repeat(np.array(x), times, 1), numpy.repeat(x, times, 1))
         same(np.repeat(np.array(x.T), times, 0), numpy.repeat(x.T, times, 0))
         same(np.repeat(np.array(x.astype("int32")), times), numpy.repeat(x.astype("int32"), times))
+
+
+MANY = (1,) * 13
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: nd.dot(nd.ones((1,) * 8), nd.ones((1,) * 7)),
+        lambda: nd.dot(nd.ones((1,) * 8), nd.ones((1,) * 7), transpose_a=True),
+        lambda: np.dot(np.ones((1,) * 8), np.ones((1,) * 7)),
+        lambda: np.tensordot(np.ones((1,) * 8), np.ones((1,) * 7), axes=1),
+        lambda: np.tensordot(np.ones((1,) * 8), np.ones((1,) * 7), axes=0),
+        lambda: nd.one_hot(nd.ones((1,) * 12), 3),
+        lambda: nd.expand_dims(nd.ones((1,) * 12), 0),
+        lambda: np.expand_dims(np.ones((1,) * 11), (0, 1)),
+        lambda: nd.stack(nd.ones((1,) * 12), nd.ones((1,) * 12)),
+        lambda: nd.take(nd.ones((1,) * 7), nd.zeros((1,) * 7)),
+        lambda: nd.ones((1,) * 12)[None],
+        lambda: nd.ones((1,) * 7)[nd.zeros((1,) * 7)],
+        lambda: nd.ones((1,) * 7).__setitem__(nd.zeros((1,) * 7), nd.ones(1)),
+        lambda: nd.ones((1,) * 12)[True],
+        lambda: nd.ones((1,) * 12).reshape((-2, 1)),
+        lambda: nd.reshape_like(nd.ones((1,) * 8), nd.ones((1,) * 8), lhs_begin=0, lhs_end=1),
+        lambda: nd.linalg.makediag(nd.ones((1,) * 12)),
+        lambda: nd.unravel_index(nd.zeros((1,) * 12), shape=(2, 2)),
+        lambda: nd.contrib.index_array(nd.ones((1,) * 12)),
+        lambda: nd.sample_multinomial(nd.ones((1,) * 7), shape=(1,) * 7),
+        lambda: nd.array(numpy.ones(MANY)),
+        lambda: nd.zeros(MANY),
+        lambda: nd.tile(nd.ones(1), MANY),
+        lambda: nd.ones(1).tile(*MANY),
+        lambda: nd.broadcast_to(nd.ones(1), MANY),
+        lambda: nd.ones(1).reshape(MANY),
+        lambda: nd.ones(1).reshape(*MANY),
+        lambda: np.reshape(np.ones(1), list(MANY)),
+        lambda: nd.sum(nd.ones(1), axis=tuple(range(13))),
+        lambda: nd.slice(nd.ones(1), begin=(0,) * 13, end=MANY),
+    ],
+)
+def test_more_dimensions_than_there_can_be(call):
+    with pytest.raises(errors.ShapeError, match=r"\d+ dimensions: at most 12 are supported"):
+        call()
+
+
+def test_how_many_dimensions_were_given():
+    with pytest.raises(errors.ShapeError, match="tile: reps names 13 dimensions"):
+        nd.tile(nd.ones(1), MANY)
+    with pytest.raises(errors.ShapeError, match="dot: the result would have 13 dimensions"):
+        nd.dot(nd.ones((1,) * 8), nd.ones((1,) * 7))
+
+
+def test_as_many_dimensions_as_there_can_be():
+    x = nd.ones((1,) * 7)
+    assert nd.dot(x, x).shape == (1,) * 12
+    assert nd.expand_dims(nd.ones((1,) * 11), -12).shape == (1,) * 12
+
+
+def test_new_axes_out_of_range_name_the_shape():
+    for call in (
+        lambda: nd.expand_dims(nd.ones(3), axis=-9),
+        lambda: nd.expand_dims(nd.ones(3), axis=2),
+        lambda: nd.stack(nd.ones(3), nd.ones(3), axis=2),
+        lambda: nd.stack(nd.ones(3), nd.ones(3), axis=-3),
+    ):
+        with pytest.raises(errors.IndexOutOfRange, match=r"axis -?\d is out of range for shape \(3,\)"):
+            call()
+
+
+def test_sizes_that_are_too_large_are_named():
+    for size in (2**63, 2**80):
+        for call in (lambda n: nd.zeros((n,)), lambda n: nd.ones(1).reshape((1, n)), lambda n: nd.tile(nd.ones(1), n)):
+            with pytest.raises(ValueError, match=f"{size}, which is too large"):
+                call(size)
+    with pytest.raises(errors.ShapeError, match=str(2**62)):
+        nd.zeros((2**62,))
+    with pytest.raises(errors.ShapeError, match="too many elements"):
+        nd.unravel_index(nd.array([1]), shape=(2**32, 2**31))

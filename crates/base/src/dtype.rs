@@ -103,6 +103,18 @@ impl DType {
         }
     }
 
+    /// The largest number up to which the type holds every whole number from 0 on.
+    pub fn largest_count(self) -> u64 {
+        match self {
+            Bool => 1,
+            BF16 => 1 << 8,
+            F16 => 1 << 11,
+            F32 => 1 << 24,
+            F64 => 1 << 53,
+            _ => self.int_range().map_or(0, |(_, most)| most as u64),
+        }
+    }
+
     /// NumPy 2's promotion, except that an integer with a floating type gives the floating type: no silent float64.
     #[inline]
     pub fn promote(self, other: DType) -> DType {
@@ -185,6 +197,15 @@ mod tests {
         assert_eq!(U32.promote(I32), I64);
         assert_eq!(U64.promote(I64), F64);
         assert_eq!(F16.promote(BF16), F32);
+    }
+
+    #[test]
+    fn counts_are_held_exactly() {
+        assert_eq!([Bool, U8, I8, U64].map(DType::largest_count), [1, 255, 127, u64::MAX]);
+        assert_eq!(F32.largest_count() as f32 as u64, F32.largest_count());
+        assert_ne!((F32.largest_count() + 1) as f32 as u64, F32.largest_count() + 1);
+        assert_ne!(half::f16::from_f64(2049.0).to_f64(), 2049.0);
+        assert_ne!(half::bf16::from_f64(257.0).to_f64(), 257.0);
     }
 
     #[test]

@@ -16,5 +16,5 @@ pub use dtype::DType;
 pub use error::{Cause, Error, Result};
 pub use philox::Ticket;
 pub use scalar::Scalar;
-pub use shape::{Dims, MAX_DIMS};
+pub use shape::{Dims, MAX_DIMS, too_many_dims};
 pub use site::Site;

@@ -1,4 +1,5 @@
 //! Shapes and strides: up to twelve numbers in place, `Copy`, no allocation.
+use crate::error::{Cause, Error, Result};
 use std::fmt;
 
 /// Axes that an array can have. A list of them, with a type or a tag beside it, stays below the 128 bytes up to which a
@@ -18,6 +19,17 @@ impl Dims {
     /// A list of at most `MAX_DIMS` values; `None` when there are more.
     pub fn new(v: &[isize]) -> Option<Dims> {
         (v.len() <= MAX_DIMS).then(|| Dims::of(v))
+    }
+
+    /// The shape of a result made of these parts, one behind the other; an error where they are too many.
+    pub fn joined(parts: &[&[isize]]) -> Result<Dims> {
+        let given = parts.iter().map(|p| p.len()).sum();
+        if given > MAX_DIMS {
+            return Err(too_many_dims("the result would have", given));
+        }
+        let mut d = Dims::EMPTY;
+        parts.iter().flat_map(|p| p.iter()).for_each(|v| d.push(*v));
+        Ok(d)
     }
 
     /// For values whose number is known to be small: what exceeds `MAX_DIMS` panics.
@@ -50,7 +62,8 @@ impl Dims {
         fits
     }
 
-    /// Appends a value to a list that is known not to be full.
+    /// Appends a value to a list that is known not to be full: to one from which values were taken, say. Shapes that grow
+    /// are made by `joined`.
     #[inline]
     pub fn push(&mut self, v: isize) {
         self.d[self.len as usize] = v;
@@ -151,6 +164,12 @@ impl Dims {
     }
 }
 
+/// The error for more dimensions than an array can have; `what` has them: "the result would have".
+#[cold]
+pub fn too_many_dims(what: &str, given: usize) -> Error {
+    Cause::Shape(format!("{what} {given} dimensions: at most {MAX_DIMS} are supported")).into()
+}
+
 impl std::ops::Deref for Dims {
     type Target = [isize];
     #[inline(always)]
@@ -234,5 +253,12 @@ mod tests {
         assert_eq!(Dims::of(&[-1]).checked_size(), None);
         assert_eq!(Dims::EMPTY.checked_size(), Some(1));
         assert_eq!(Dims::of(&[4]).to_string(), "(4,)");
+    }
+
+    #[test]
+    fn joining() {
+        assert_eq!(Dims::joined(&[&[2, 3], &[], &[4]]).ok(), Some(Dims::of(&[2, 3, 4])));
+        let error = Dims::joined(&[&[1; 7], &[1; 6]]).unwrap_err();
+        assert!(error.to_string().contains("13 dimensions: at most 12 are supported"), "{error}");
     }
 }

@@ -8,6 +8,7 @@ use gluonish_base::{Cause, DType, Dims, Result, Scalar};
 use gluonish_engine::{Device, Var};
 use gluonish_kernels::View;
 use gluonish_kernels::map::{Class, FEW, Lane, Map};
+use gluonish_kernels::walk::each;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicU32, Ordering::*};
@@ -343,6 +344,22 @@ impl NDArray {
             let ((a, b), (c, d)) = (self.range(), other.range());
             a < d && c < b
         }
+    }
+
+    /// Whether the two have an element in common. Slower than `overlaps`, and right about views that lie between each other.
+    pub(crate) fn shares_elements(&self, other: &NDArray) -> bool {
+        if !self.overlaps(other) {
+            return false;
+        }
+        let places = |a: &NDArray, f: &mut dyn FnMut(isize)| {
+            each(a.shape(), [a.strides()], |[o]| f(a.offset + o));
+        };
+        let (first, end) = self.range();
+        let mut taken = vec![false; (end - first) as usize];
+        places(self, &mut |at| taken[(at - first) as usize] = true);
+        let mut shared = false;
+        places(other, &mut |at| shared |= (first..end).contains(&at) && taken[(at - first) as usize]);
+        shared
     }
 
     /// Whether both are the same elements in the same order.

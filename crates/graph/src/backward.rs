@@ -4,18 +4,17 @@ use crate::deposit::{self, Deposit, Deposits};
 use crate::emit::{Grads, decompose, run_rule};
 use crate::fused;
 use crate::invoke::{In, full, invoke};
+use crate::plan::{NOWHERE, Plan};
 use crate::tape::few;
-use crate::tape::node::{Bundle, GradReq, Head, Inner, Kind, Node, NodeRef};
+use crate::tape::node::{Bundle, GradReq, Head, Inner, Kind, NodeRef};
 use crate::write::copy_into;
 use gluonish_base::tls::tls;
 use gluonish_base::{Cause, Error, Result, Site};
 use gluonish_kernels::{AttrVal, Attrs};
 use gluonish_ops::{Grad, Meta, Rule, V, Vs, rows};
 use smallvec::SmallVec;
-use std::cell::OnceCell;
 use std::ops::Range;
-use std::sync::atomic::Ordering::{Acquire, Relaxed};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::Ordering::Acquire;
 
 /// How to run a reverse pass.
 #[derive(Clone, Copy, Default)]
@@ -31,22 +30,6 @@ pub struct Backward {
 /// Gradients that have arrived at the outputs of a node.
 pub(crate) type Arrived = SmallVec<[Option<NDArray>; 1]>;
 
-/// The part of the graph that leads from the heads to the targets, and an order in which every node comes after all that
-/// was made of it.
-struct Plan {
-    nodes: Vec<Option<Bundle>>,
-    /// Positions of the inputs' nodes, node after node; `NOWHERE` where no gradient is wanted.
-    edges: Vec<u32>,
-    /// Where the edges of each node end; they start where those of the one before end.
-    ends: Vec<u32>,
-    order: Vec<u32>,
-    /// How many edges lead to each node, counted when first asked for.
-    users: OnceCell<Vec<u32>>,
-    /// Rules may write to the buffers of the variables themselves.
-    deposits: bool,
-}
-const NOWHERE: u32 = u32::MAX;
-
 /// Leaves the gradients of `heads` in the buffers of the variables they depend on.
 pub fn backward(heads: &[NDArray], head_grads: &[Option<NDArray>], how: Backward) -> Result {
     check_heads(heads, "backward")?;
@@ -57,8 +40,9 @@ pub fn backward(heads: &[NDArray], head_grads: &[Option<NDArray>], how: Backward
         return Err(Error::new(Cause::Gradient(text.into())).in_op("backward"));
     }
     plan.run(heads, head_grads, how, |node, dys| match dys.first() {
-        Some(Some(dy)) if node.is_leaf() => deliver(node, dy),
-        _ => Ok(()),
+        _ if !node.is_leaf() => Ok(()),
+        Some(Some(dy)) => deliver(node, dy),
+        _ => deliver_nothing(node),
     })
 }
 
@@ -84,7 +68,11 @@ pub fn gradients(
     let mut out = Vec::new();
     for (i, g) in plan.collect(heads, &targets, head_grads, how)?.into_iter().enumerate() {
         match g {
-            Some(g) => out.push(own(&g, out.iter().chain(head_grads.iter().flatten()))?),
+            Some(Some(g)) => out.push(own(&g, out.iter().chain(head_grads.iter().flatten()))?),
+            Some(None) => {
+                let v = &variables[i];
+                out.push(full(v.device(), v.dtype(), v.shape(), 0.0.into())?);
+            }
             None => return fail(format!("the heads do not depend on variable {i}")),
         }
     }
@@ -116,6 +104,14 @@ fn deliver(node: &NodeRef, dy: &NDArray) -> Result {
     }
 }
 
+/// The heads depend on a variable, but by functions alone that are piecewise constant: its gradient is zero.
+fn deliver_nothing(node: &NodeRef) -> Result {
+    match node.lock().grad.clone() {
+        Some((buffer, GradReq::Write)) => copy_into(&buffer, In::Scalar(0.0.into())),
+        _ => Ok(()),
+    }
+}
+
 /// Thread state during the pass; put back however it ends.
 struct Mode(bool, bool, Site);
 impl Mode {
@@ -134,106 +130,6 @@ impl Drop for Mode {
 }
 
 impl Plan {
-    /// Breadth first, with no recursion. Marks on the nodes say what has been seen; one traversal at a time uses them.
-    /// `until` ends it at the targets, where none depends on another.
-    fn new(heads: &[NDArray], is_target: impl Fn(&Node) -> bool, until: bool) -> Result<Plan> {
-        static TRAVERSALS: Mutex<u64> = Mutex::new(0);
-        let mut number = TRAVERSALS.lock().unwrap_or_else(PoisonError::into_inner);
-        *number += 1;
-        let tag = *number << 32;
-        let mut plan = Plan {
-            nodes: Vec::new(),
-            edges: Vec::new(),
-            ends: Vec::new(),
-            order: Vec::new(),
-            users: OnceCell::new(),
-            deposits: false,
-        };
-        // How many nodes that were made of each are still to come.
-        let mut users: Vec<u32> = Vec::new();
-        for (node, _) in heads.iter().filter_map(|h| h.node.get()) {
-            plan.find(&node, tag, &mut users);
-        }
-        let mut next = 0;
-        while let Some(node) = plan.nodes.get_mut(next).and_then(Option::take) {
-            let inner = node.lock();
-            if inner.consumed {
-                return Err(consumed_error(&node.head));
-            }
-            let end = until && is_target(&node);
-            for e in &inner.edges {
-                let from = e.from.as_ref().filter(|_| !end);
-                let at = from.map_or(NOWHERE, |n| plan.find(n, tag, &mut users));
-                if at != NOWHERE {
-                    users[at as usize] += 1;
-                }
-                plan.edges.push(at);
-            }
-            drop(inner);
-            plan.ends.push(plan.edges.len() as u32);
-            plan.nodes[next] = Some(node);
-            next += 1;
-        }
-        drop(number);
-        plan.sort(users);
-        plan.prune(is_target);
-        Ok(plan)
-    }
-
-    /// The position of a node, which is added if it is new.
-    #[inline]
-    fn find(&mut self, node: &NodeRef, tag: u64, users: &mut Vec<u32>) -> u32 {
-        let mark = node.mark.load(Relaxed);
-        if mark >= tag {
-            return mark as u32;
-        }
-        let at = self.nodes.len() as u32;
-        node.mark.store(tag | at as u64, Relaxed);
-        self.nodes.push(Some(Bundle::of(node.clone())));
-        users.push(0);
-        at
-    }
-
-    /// Which of the edges are those of a node.
-    #[inline(always)]
-    fn edges_of(&self, node: u32) -> Range<usize> {
-        let start = if node == 0 { 0 } else { self.ends[node as usize - 1] };
-        start as usize..self.ends[node as usize] as usize
-    }
-
-    fn sort(&mut self, mut users: Vec<u32>) {
-        let mut ready: Vec<u32> = (0..users.len() as u32).filter(|i| users[*i as usize] == 0).collect();
-        self.order.reserve(users.len());
-        while let Some(i) = ready.pop() {
-            self.order.push(i);
-            for &e in self.edges[self.edges_of(i)].iter().filter(|e| **e != NOWHERE) {
-                users[e as usize] -= 1;
-                if users[e as usize] == 0 {
-                    ready.push(e);
-                }
-            }
-        }
-    }
-
-    /// Forgets the edges that lead to no target.
-    fn prune(&mut self, is_target: impl Fn(&Node) -> bool) {
-        let mut needed = vec![false; self.nodes.len()];
-        for &i in self.order.iter().rev() {
-            let range = self.edges_of(i);
-            let edges = &mut self.edges[range];
-            edges.iter_mut().filter(|e| **e != NOWHERE && !needed[**e as usize]).for_each(|e| *e = NOWHERE);
-            needed[i as usize] =
-                edges.iter().any(|e| *e != NOWHERE) || self.nodes[i as usize].as_ref().is_some_and(|n| is_target(n));
-        }
-    }
-
-    fn position(&self, node: &NodeRef) -> Option<usize> {
-        let is = |n: &Option<Bundle>| n.as_ref().is_some_and(|n| node.same(n));
-        // Marks may have moved on to another traversal: compare the node itself.
-        let at = node.mark.load(Relaxed) as u32 as usize;
-        if self.nodes.get(at).is_some_and(is) { Some(at) } else { self.nodes.iter().position(is) }
-    }
-
     /// Puts the heads' own gradients in place: ones, or what the caller gives.
     fn seed(&self, heads: &[NDArray], head_grads: &[Option<NDArray>]) -> Result<Vec<Arrived>> {
         let mut arrived: Vec<Arrived> = vec![Arrived::new(); self.nodes.len()];
@@ -255,7 +151,7 @@ impl Plan {
         Ok(arrived)
     }
 
-    /// Runs the pass; `reached` is told the gradients that arrived at each node, before they go on.
+    /// Runs the pass; `reached` is told the gradients that arrived at each node (perhaps none), before they go on.
     fn run(
         mut self,
         heads: &[NDArray],
@@ -270,6 +166,9 @@ impl Plan {
             let Some(mut node) = self.nodes[k as usize].take().map(Bundle::into_one) else { continue };
             let mut dys = std::mem::take(&mut arrived[k as usize]);
             if dys.iter().all(Option::is_none) {
+                if !self.filled.get(k as usize).is_some_and(|f| *f) {
+                    reached(&node, &dys)?;
+                }
                 continue;
             }
             self.call_hooks(&node, &mut dys)?;
@@ -280,19 +179,20 @@ impl Plan {
         Ok(())
     }
 
-    /// The gradients of some outputs of nodes, where the heads depend on them.
+    /// The gradients of some outputs of nodes, where the heads depend on them; none where they do so by functions alone
+    /// that are piecewise constant.
     fn collect(
         self,
         heads: &[NDArray],
         targets: &[(NodeRef, u32)],
         head_grads: &[Option<NDArray>],
         how: Backward,
-    ) -> Result<Vec<Option<NDArray>>> {
-        let mut found: Vec<Option<NDArray>> = vec![None; targets.len()];
+    ) -> Result<Vec<Option<Option<NDArray>>>> {
+        let mut found: Vec<Option<Option<NDArray>>> = vec![None; targets.len()];
         self.run(heads, head_grads, how, |node, dys| {
             for (to, (target, output)) in found.iter_mut().zip(targets) {
                 if target.same(node) {
-                    *to = dys.get(*output as usize).cloned().flatten();
+                    *to = Some(dys.get(*output as usize).cloned().flatten());
                 }
             }
             Ok(())
@@ -356,7 +256,12 @@ impl Plan {
             Some(grads) => grads,
             None => {
                 let deposits = self.deposits(targets, &inner, &dys, arrived);
-                rule_of(node, &inner, &dys, wanted, &deposits, how).map_err(|e| node.head.blame(e))?
+                let grads = rule_of(node, &inner, &dys, wanted, &deposits, how).map_err(|e| node.head.blame(e))?;
+                for d in deposits.iter().filter(|d| d.filled.get()) {
+                    self.filled.resize(self.nodes.len(), false);
+                    self.filled[targets[d.input] as usize] = true;
+                }
+                grads
             }
         };
         for (i, g) in grads {
@@ -456,16 +361,6 @@ impl Plan {
         let grads = custom.backward(&all)?.into_iter().enumerate();
         grads.filter_map(|(i, g)| g.map(|g| Ok((i, self.apart(g)?)))).collect()
     }
-
-    /// How many edges lead to a node.
-    fn contributions(&self, to: u32) -> u32 {
-        let count = || {
-            let mut users = vec![0; self.nodes.len()];
-            self.edges.iter().filter(|e| **e != NOWHERE).for_each(|e| users[*e as usize] += 1);
-            users
-        };
-        self.users.get_or_init(count)[to as usize]
-    }
 }
 
 fn rule_of(
@@ -527,7 +422,7 @@ fn decomposed(
     let plan = Plan::new(&heads, |n| targets.iter().any(|(t, _)| t.same(n)), true)?;
     // What was composed is part of the new graph.
     let found = plan.collect(&heads, &targets, &head_grads, Backward { retain_graph: true, ..how })?;
-    Ok(numbers.into_iter().zip(found).filter_map(|(i, g)| g.map(|g| (i, g))).collect())
+    Ok(numbers.into_iter().zip(found).filter_map(|(i, g)| g.flatten().map(|g| (i, g))).collect())
 }
 
 /// The one place where broadcasting and promotion are undone.
@@ -564,7 +459,7 @@ pub(crate) fn accumulate(slot: &mut Arrived, output: usize, g: NDArray) -> Resul
 }
 
 #[cold]
-fn consumed_error(head: &Head) -> Error {
+pub(crate) fn consumed_error(head: &Head) -> Error {
     let text = "the graph was freed by an earlier backward(); pass retain_graph=True there to use it again";
     head.blame(Cause::Gradient(text.into()).into())
 }

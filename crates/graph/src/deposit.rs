@@ -4,6 +4,7 @@ use crate::tape::node::{GradReq, Node};
 use gluonish_kernels::Mode;
 use gluonish_ops::Meta;
 use smallvec::SmallVec;
+use std::cell::Cell;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Fewer values are copied in less time than it takes to ask.
@@ -15,6 +16,8 @@ pub(crate) struct Deposit {
     pub(crate) input: usize,
     pub(crate) buffer: NDArray,
     pub(crate) mode: Mode,
+    /// Whether the rule took it.
+    pub(crate) filled: Cell<bool>,
 }
 pub(crate) type Deposits = SmallVec<[Deposit; 2]>;
 
@@ -33,6 +36,7 @@ impl Deposit {
         let fits = *buffer.shape() == meta.shape && buffer.dtype() == meta.dtype && buffer.is_contiguous();
         let apart = dys.iter().flatten().all(|dy| dy.device() == buffer.device() && !dy.storage().same(storage));
         let unread = storage.tape.saved.load(Relaxed) == 0;
-        (fits && apart && unread && inner.hooks.is_empty()).then(|| Deposit { input, buffer: buffer.clone(), mode })
+        let free = fits && apart && unread && inner.hooks.is_empty();
+        free.then(|| Deposit { input, buffer: buffer.clone(), mode, filled: Cell::new(false) })
     }
 }

@@ -88,6 +88,7 @@ impl Values {
             if let Some(to) = offered
                 && self.with(&w.ins, |ins| deposit(w.op, ins, &w.attrs, &to.buffer, to.mode))?
             {
+                to.filled.set(true);
                 return Ok(true);
             }
             self.with(&w.ins, |ins| invoke(w.op, ins, &w.attrs))?.remove(0)

@@ -296,6 +296,7 @@ fn launch(op: &'static Op, traced: &Arc<Traced>, inner: &Inner, dy: &NDArray, de
     for &(i, dtype) in &traced.gives {
         let offered = deposits.iter().find(|t| t.input == i && t.buffer.dtype() == dtype && t.buffer.shape() == shape);
         if let Some(t) = offered {
+            t.filled.set(true);
             outs.push(t.buffer.clone());
         } else {
             outs.push(NDArray::deferred(device, dtype, shape)?);

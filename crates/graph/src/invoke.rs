@@ -379,7 +379,12 @@ pub(crate) fn call_kernel(op: &'static Op, cx: &Cx, ins: &[In<'_>], outs: &mut [
 #[inline(always)]
 pub(crate) fn call_over(op: &'static Op, cx: &Cx, views: &[View<'_>], outs: &mut [Out<'_>], attrs: &Attrs) -> Result {
     match &op.body {
-        Body::Map(map) => apply_map(cx, map, views, &outs[0]),
+        Body::Map(map) => {
+            if let Some(check) = op.check {
+                check(cx, views, &outs[0])?;
+            }
+            apply_map(cx, map, views, &outs[0])
+        }
         Body::Kernel(k) | Body::Dynamic { kernel: k, .. } if views.iter().all(|v| v.scalar.is_none()) => {
             k(cx, &Args { ins: views, attrs }, outs)
         }

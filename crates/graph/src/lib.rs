@@ -10,6 +10,7 @@ mod host;
 mod index;
 mod invoke;
 mod launch;
+mod plan;
 mod random;
 mod tape;
 mod write;

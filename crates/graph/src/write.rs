@@ -73,6 +73,10 @@ pub fn invoke_into_all(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, dsts: &[&
         let text = format!("{} outputs are made, and 'out' has {} arrays", outs.len(), dsts.len());
         return Err(Error::new(Cause::Argument(text)).in_op(op.name));
     }
+    if (1..dsts.len()).any(|i| dsts[..i].iter().any(|before| before.shares_elements(dsts[i]))) {
+        let text = "two arrays of 'out' share memory: each output needs its own";
+        return Err(Error::new(Cause::Argument(text.into())).in_op(op.name));
+    }
     for (o, dst) in outs.iter().zip(dsts) {
         if o.shape() != dst.shape() {
             let text = format!("the result of shape {} does not fit the output of shape {}", o.shape(), dst.shape());

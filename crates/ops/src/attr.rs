@@ -239,7 +239,11 @@ impl Attr {
     /// The error for a value that does not fit.
     #[cold]
     pub fn bad(&self, given: String) -> Cause {
-        Cause::Attribute { name: self.name.into(), given, expected: self.kind.describe() }
+        let expected = match self.kind {
+            Kind::DType | Kind::OptDType => format!("one of {}", DType::ALL.map(|d| d.name()).join(", ")),
+            kind => kind.describe(),
+        };
+        Cause::Attribute { name: self.name.into(), given, expected }
     }
 
     /// Checks the range of a value of the right type.
@@ -259,6 +263,13 @@ impl Attr {
 /// An axis of `shape`, counted from the back when negative.
 pub fn axis(axis: i64, shape: &Dims) -> Result<usize> {
     shape.axis(axis as isize).ok_or_else(|| Cause::Axis { axis, shape: *shape }.into())
+}
+
+/// Where a new axis of `shape` stands, counted from the back when negative.
+pub fn new_axis(axis: i64, shape: &Dims) -> Result<usize> {
+    let places = shape.len() as i64 + 1;
+    let at = if axis < 0 { axis.saturating_add(places) } else { axis };
+    if (0..places).contains(&at) { Ok(at as usize) } else { Err(Cause::Axis { axis, shape: *shape }.into()) }
 }
 
 /// The set of axes that an optional list names: all when it is absent, else the others when `exclude` is set.

@@ -3,9 +3,9 @@ use crate::cost::Cost;
 use crate::def::{Body, Call, Grad, Input, LHS_RHS, Meta, Metas, Op, input, rows, x, y};
 use crate::infer;
 use crate::rows::{EQUAL, FLOOR, GREATER_EQUAL, LESS, LESS_EQUAL, LOGICAL_AND, NOT_EQUAL};
-use gluonish_base::{Cause, DType, Dims, Result, Scalar};
-use gluonish_kernels::map;
+use gluonish_base::{Cause, DType, Dims, Error, Result, Scalar};
 use gluonish_kernels::map::Map;
+use gluonish_kernels::{Cx, Mode, Out, View, map, reduce};
 
 /// A row for `map`: function names, and names of its own in `np` and as methods where they differ.
 pub(crate) const fn binary(names: &'static [&'static str], doc: &'static str, map: Map) -> Op {
@@ -27,12 +27,28 @@ fn raised(c: &Call<'_>, outs: &mut Metas) -> Result {
     if let (false, Some(Scalar::Int(n))) = (outs[0].dtype.is_float(), c.ins[1].scalar)
         && n < 0
     {
-        return Err(Cause::Value(format!(
-            "an integer cannot be raised to the power {n}; cast the array to a floating type first"
-        ))
-        .into());
+        return Err(negative_power(n));
     }
     Ok(())
+}
+
+#[cold]
+fn negative_power(n: i64) -> Error {
+    Cause::Value(format!("an integer cannot be raised to the power {n}; cast the array to a floating type first"))
+        .into()
+}
+
+/// The same where the powers are an array, whose values show it.
+fn no_negative_powers(cx: &Cx, ins: &[View<'_>], out: &Out<'_>) -> Result {
+    let powers = &ins[1];
+    if out.view.dtype.is_float() || out.view.size == 0 || powers.scalar.is_some() || !powers.dtype.is_signed() {
+        return Ok(());
+    }
+    let mut least = 0i64;
+    let view = View::contiguous((&raw mut least).cast(), DType::I64, &Dims::EMPTY, &Dims::EMPTY);
+    let all = ((1u64 << powers.ndim()) - 1) as u32;
+    reduce::min(cx, powers, all, &Out { view, mode: Mode::Write })?;
+    if least < 0 { Err(negative_power(least)) } else { Ok(()) }
 }
 
 rows! {
@@ -60,7 +76,7 @@ rows! {
     FLOOR_DIVIDE = binary(&["floor_divide"], "The largest integer not above `lhs / rhs`.", map!(num |i, a, b| i.floor_div(a, b)))
         .nd(&[]).operator("floordiv").no_grad(Grad::Zero);
     POWER = binary(&["broadcast_power", "power"], "`lhs ** rhs`; of integers an integer.", map!(float |i, a, b| i.pow(a, b), int |i, a, b| i.ipow(a, b)))
-        .infer(raised).np(&["power"]).operator("pow").onnx("Pow")
+        .infer(raised).check(no_negative_powers).np(&["power"]).operator("pow").onnx("Pow")
         .grad(&[x(0), x(1), y(0).when(1)], |r| {
             // x ** 0 is 1 everywhere: its slope is 0, also at 0, where 0 * 0 ** -1 would be NaN.
             let slope = || r.mul(r.x(1), r.pow(r.x(0), r.sub(r.x(1), 1.0)));

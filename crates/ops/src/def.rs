@@ -4,7 +4,7 @@ use crate::cost::Cost;
 use crate::rule::{Rule, V, Vs};
 use gluonish_base::{DType, Dims, Result};
 use gluonish_kernels::map::Map;
-use gluonish_kernels::{Attrs, Kernel, View};
+use gluonish_kernels::{Attrs, Cx, Kernel, Out, View};
 use smallvec::SmallVec;
 
 /// One op. Everything that is not said has the default of `Op::new`.
@@ -23,6 +23,8 @@ pub struct Op {
     /// Deduces the shapes of parameter inputs from the others, for parameters that have none yet.
     pub fill: Option<fn(&mut [Dims], &Attrs) -> Result>,
     pub cost: Cost,
+    /// Refuses values for which a formula has no answer in the type of the result; looked at before it runs.
+    pub check: Option<Check>,
     pub body: Body,
     pub grad: Grad,
     /// What the gradient rule reads beside the incoming gradient, and for which wanted input.
@@ -83,6 +85,9 @@ pub struct Call<'a> {
     pub training: bool,
 }
 
+/// A look at the operands of a formula and at where its result goes.
+pub type Check = fn(&Cx, &[View<'_>], &Out<'_>) -> Result;
+
 /// How an op does its work.
 pub enum Body {
     /// An elementwise formula.
@@ -117,7 +122,7 @@ pub enum Viewed {
 pub enum Grad {
     /// A composition of ops, for every order.
     Rule(fn(&Rule<'_>)),
-    /// Piecewise constant: no gradient flows.
+    /// Piecewise constant: the gradient is zero, so nothing flows back.
     Zero,
     /// Not differentiable; the reason is the error that `backward` raises.
     Missing(&'static str),
@@ -217,6 +222,7 @@ impl Op {
             infer: crate::infer::same,
             fill: None,
             cost: Cost::Bytes(1.0),
+            check: None,
             body,
             grad: Grad::Missing("it has no gradient"),
             saves: &[],
@@ -260,6 +266,10 @@ impl Op {
     }
     pub const fn cost(mut self, cost: Cost) -> Op {
         self.cost = cost;
+        self
+    }
+    pub const fn check(mut self, check: Check) -> Op {
+        self.check = Some(check);
         self
     }
     /// A gradient rule and what it reads.

@@ -139,12 +139,11 @@ fn dot(r: &Rule<'_>, ins: &[V]) -> V {
     if sa.len() <= 2 && sb.len() <= 2 || sa.is_empty() || sb.is_empty() {
         return r.matmul(a, b);
     }
+    let Ok(shape) = Dims::joined(&[&sa[..sa.len() - 1], &sb[1..]]).map_err(|e| r.0.fail(e)) else { return a };
     let (k, first) = (sa[sa.len() - 1], sb[0]);
     let rows: isize = sa[..sa.len() - 1].iter().product();
     let columns: isize = sb[1..].iter().product();
     let product = r.matmul(r.reshape(a, Dims::of(&[rows, k])), r.reshape(b, Dims::of(&[first, columns])));
-    let mut shape = Dims::of(&sa[..sa.len() - 1]);
-    sb[1..].iter().for_each(|d| shape.push(*d));
     r.reshape(product, shape)
 }
 

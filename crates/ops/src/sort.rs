@@ -14,6 +14,7 @@ const DTYPE: usize = 4;
 
 const RETURNS: &[&str] = &["indices", "value", "mask", "both"];
 const INDICES: u8 = 0;
+const VALUE: u8 = 1;
 const MASK: u8 = 2;
 const BOTH: u8 = 3;
 const WHERE_TO_SORT: Attr =
@@ -35,7 +36,18 @@ fn line(a: &Attrs, shape: &Dims) -> Result<(Dims, usize, usize)> {
     Ok((*shape, ax, shape[ax].max(0) as usize))
 }
 
-/// As `line`, with how many elements are wanted in place of the length; all of them when `k` is less than 1.
+/// The type of the positions along an axis of length `n`, which it must be able to hold.
+fn positions(given: Option<DType>, n: usize) -> Result<DType> {
+    let dtype = given.unwrap_or(DType::I64);
+    if n as u64 <= dtype.largest_count().saturating_add(1) {
+        return Ok(dtype);
+    }
+    let text =
+        format!("dtype='{dtype}' cannot hold the positions of {n} elements: it counts up to {}", dtype.largest_count());
+    Err(Cause::DType(text).into())
+}
+
+/// As `line`, with how many elements are wanted in place of the length; all of them when `k` is 0.
 fn place(a: &Attrs, shape: &Dims) -> Result<(Dims, usize, usize)> {
     let (whole, ax, n) = line(a, shape)?;
     let k = a.int(K);
@@ -49,13 +61,15 @@ fn infer(c: &Call<'_>, outs: &mut Metas) -> Result {
     let v = &c.ins[0];
     let (mut shape, ax, k) = place(c.attrs, v.shape)?;
     shape[ax] = k as isize;
-    let positions = c.attrs.dtype(DTYPE).unwrap_or(DType::I64);
+    let (_, _, n) = line(c.attrs, v.shape)?;
     match c.attrs.choice(RETURN) {
-        INDICES => outs.push(Meta { shape, dtype: positions }),
+        INDICES => outs.push(Meta { shape, dtype: positions(c.attrs.dtype(DTYPE), n)? }),
         MASK => outs.push(Meta { shape: *v.shape, dtype: v.dtype }),
-        _ => {
+        what => {
             outs.push(Meta { shape, dtype: v.dtype });
-            outs.push(Meta { shape, dtype: positions });
+            // Beside values alone they serve the gradient, whatever type the caller would have them in.
+            let given = if what == VALUE { None } else { c.attrs.dtype(DTYPE) };
+            outs.push(Meta { shape, dtype: positions(given, n)? });
         }
     }
     Ok(())
@@ -152,15 +166,15 @@ rows! {
             Attr::opt_dtype("dtype", "Type of the positions; int64 when None."),
         ])
         .infer(|c, outs| {
-            let (shape, ..) = line(c.attrs, c.ins[0].shape)?;
-            outs.push(Meta { shape, dtype: c.attrs.dtype(2).unwrap_or(DType::I64) });
+            let (shape, _, n) = line(c.attrs, c.ins[0].shape)?;
+            outs.push(Meta { shape, dtype: positions(c.attrs.dtype(2), n)? });
             Ok(())
         })
         .cost(Cost::Bytes(40.0)).nd(&["argsort"]).methods(&["argsort"]).no_grad(Grad::Zero);
     TOPK = Op::new("topk", "The k largest (or smallest) elements along an axis: their positions, values, both, or a mask.", DATA, Body::Kernel(kernel))
         .attrs(&[
             WHERE_TO_SORT,
-            Attr::int("k", 1, "How many; all, sorted, when less than 1."),
+            Attr::int("k", 1, "How many; all, sorted, when 0.").at_least(0),
             Attr::choice("ret_typ", RETURNS, INDICES, "What to return."),
             Attr::bool("is_ascend", false, "The smallest ones instead of the largest."),
             Attr::opt_dtype("dtype", "Type of the positions; int64 when None."),

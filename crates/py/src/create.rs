@@ -1,6 +1,6 @@
 //! Making arrays, and getting their values.
 use crate::error::{argument, to_py};
-use crate::native::{Arg, Operand, dtype_of, ints_of, own};
+use crate::native::{Arg, Operand, dtype_of, ints_of, not_ints, own};
 use crate::native::{Memory, convert, dlpack};
 use gluonish_base::{Cause, DType, Dims, Error, Scalar};
 use gluonish_engine::Device;
@@ -13,11 +13,9 @@ fn place(index: u32) -> PyResult<Device> {
     Device::from_index(index).ok_or_else(|| argument("device", format!("there is no device number {index}")))
 }
 fn shape_of(o: &Bound<'_, PyAny>) -> PyResult<Dims> {
-    ints_of(o).ok_or_else(|| {
-        argument(
-            "shape",
-            format!("{o} is not a shape: a tuple of at most {} integers is needed", gluonish_base::MAX_DIMS),
-        )
+    ints_of(o).ok_or_else(|| match not_ints("shape", o) {
+        Some(e) => to_py(e),
+        None => argument("shape", format!("{o} is not a shape: a tuple of integers is needed")),
     })
 }
 fn type_of(o: &Bound<'_, PyAny>) -> PyResult<DType> {

@@ -1,6 +1,6 @@
 //! Keys with arrays: positions, and masks. NumPy's rules: all arrays (and the integers beside them) broadcast together, and
 //! what they select stands where they stood, or in front if something else stands between them.
-use super::{Index, parse_index, wrong};
+use super::{Index, parse_index, two_ellipses, wrong};
 use crate::array::NDArray;
 use crate::invoke::{In, contiguous_copy, full, invoke, select};
 use crate::launch::Operands;
@@ -169,21 +169,18 @@ impl Plan {
     /// The value of an assignment in the shape of its target.
     fn fitted(&self, v: &NDArray, whole: &Dims, a: &NDArray) -> Result<NDArray> {
         let behind = &whole[self.axis + self.axes..];
-        let mut target = Dims::of(&whole[..self.axis]);
-        let fits = match &self.what {
-            What::Positions(i, _) => i.shape().iter().chain(behind).all(|d| target.try_push(*d)),
+        let selected = match &self.what {
+            What::Positions(i, _) => *i.shape(),
             What::Mask(m) => {
                 // One value for all, or one for each: then they must be as many.
                 let given = v.shape().len().checked_sub(behind.len() + 1).map_or(1, |d| v.shape()[d]);
                 if given != 1 {
                     check_count(m, given)?;
                 }
-                std::iter::once(&given).chain(behind).all(|d| target.try_push(*d))
+                Dims::of(&[given])
             }
         };
-        if !fits {
-            return Err(wrong(format!("indexing {} gives too many dimensions", a.shape())));
-        }
+        let target = Dims::joined(&[&whole[..self.axis], &selected, behind]).map_err(|e| e.in_op("index"))?;
         let mut v = v.clone();
         if v.device() != a.device() {
             let here = NDArray::deferred(a.device(), v.dtype(), v.shape())?;
@@ -206,6 +203,9 @@ struct Keyed {
 impl Keyed {
     fn new(a: &NDArray, key: &[Part]) -> Result<Keyed> {
         let shape = a.shape();
+        if key.iter().filter(|part| matches!(part, Part::Basic(Index::Ellipsis))).count() > 1 {
+            return Err(two_ellipses());
+        }
         let named: usize = key.iter().map(|part| part.axes()).sum();
         if named > shape.len() {
             return Err(Error::new(Cause::TooManyIndices { given: named, shape: *shape }).in_op("index"));
@@ -236,11 +236,9 @@ impl Keyed {
                     };
                 }
                 part => {
-                    let array = part.array(a)?;
+                    let mut array = part.array(a)?;
                     if array.dtype() == DType::Bool && array.shape()[..] != shape[axis..axis + axes] {
-                        let text =
-                            format!("a mask of shape {} does not fit {shape} from axis {axis} on", array.shape());
-                        return Err(wrong(text));
+                        array = misfit_mask(&array, shape, axis)?;
                     }
                     keyed.groups.push(Group { array, source: axis, axes, at });
                     keyed.basic.extend((0..axes).map(|_| Index::Range(None, None, 1)));
@@ -278,6 +276,16 @@ impl Part {
     }
 }
 
+/// The positions that a mask selects whose shape is not that of its axes. As in NumPy its axes of size 0 fit any size, and it
+/// selects nothing then.
+#[cold]
+fn misfit_mask(mask: &NDArray, shape: &Dims, axis: usize) -> Result<NDArray> {
+    if mask.shape().iter().zip(&shape[axis..]).all(|(m, n)| *m == 0 || m == n) {
+        return full(mask.device(), DType::I64, &Dims::of(&[0]), Scalar::Int(0));
+    }
+    Err(wrong(format!("a mask of shape {} does not fit {shape} from axis {axis} on", mask.shape())))
+}
+
 /// The order of `n` axes in which those of the groups come first.
 fn in_front(groups: &[Group], n: usize) -> Dims {
     let mut order = Dims::EMPTY;
@@ -312,8 +320,9 @@ fn joined(a: &NDArray, mut groups: SmallVec<[Group; 2]>) -> Result<What> {
             return Err(wrong("the key has too many arrays".into()));
         }
     }
-    // As in NumPy, indices that select nothing may be anything.
-    for (g, size) in groups.iter().zip(sizes.iter()).filter(|_| !shape.contains(&0)) {
+    // As in NumPy, indices that select nothing may be anything, unless they are single numbers.
+    let empty = shape.contains(&0);
+    for (g, size) in groups.iter().zip(sizes.iter()).filter(|(g, _)| !empty || g.array.shape().is_empty()) {
         check_now(&g.array, g.source, *size as usize)?;
     }
     if let [one] = &groups[..] {

@@ -5,7 +5,7 @@ mod advanced;
 pub use advanced::{Part, assign_at, select_at};
 
 use crate::array::NDArray;
-use gluonish_base::{Cause, Dims, Error, Result};
+use gluonish_base::{Cause, Dims, Error, Result, too_many_dims};
 use gluonish_ops::rows::{Slice, range};
 
 /// One part of a key.
@@ -33,7 +33,7 @@ pub fn parse_index(shape: &Dims, key: &[Index]) -> Result<Slice> {
             Index::NewAxis => push(&mut slice.axes, -1, shape)?,
             Index::Ellipsis => {
                 if std::mem::replace(&mut dots, true) {
-                    return Err(wrong("a key may have one ellipsis ('...')".into()));
+                    return Err(two_ellipses());
                 }
                 for _ in 0..n - named {
                     push(&mut slice.axes, axis as isize, shape)?;
@@ -93,10 +93,14 @@ fn wrong(text: String) -> Error {
     Error::new(Cause::Key(text)).in_op("index")
 }
 
+#[cold]
+fn two_ellipses() -> Error {
+    wrong("a key may have one ellipsis ('...')".into())
+}
+
 fn push(axes: &mut Dims, v: isize, shape: &Dims) -> Result {
     if axes.try_push(v) {
         return Ok(());
     }
-    Err(Error::new(Cause::Shape(format!("indexing {shape} gives more than {} dimensions", gluonish_base::MAX_DIMS)))
-        .in_op("index"))
+    Err(too_many_dims(&format!("indexing {shape} gives more than"), axes.len()).in_op("index"))
 }

@@ -12,7 +12,7 @@ use gluonish_base::{Cause, Dims, Error, Result, Site};
 use gluonish_engine::TapeMark;
 use gluonish_kernels::Attrs;
 use gluonish_ops::def::Saved;
-use gluonish_ops::{Grad, Meta, Op};
+use gluonish_ops::{Meta, Op};
 use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::*};
@@ -164,7 +164,7 @@ pub(crate) fn record_over(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, dst: &
 
 #[inline(always)]
 fn node_of(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, outs: &[NDArray]) -> Option<NodeRef> {
-    if matches!(op.grad, Grad::Zero) || !outs.iter().any(|o| o.dtype().is_float()) {
+    if !outs.iter().any(|o| o.dtype().is_float()) {
         return None;
     }
     let site = Site::here();

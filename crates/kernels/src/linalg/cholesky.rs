@@ -1,4 +1,5 @@
 //! Cholesky factors.
+use super::spectral::{NOT_FINITE, is_finite};
 use super::work::{Work, each, memory};
 use super::{Field, in_working_type, square};
 use crate::view::{Cx, Out, View};
@@ -39,6 +40,10 @@ fn potrf_of<T: Field>(cx: &Cx, a: &View<'_>, out: &Out<'_>, lower: bool) -> Resu
             Ok(()) => (0..n).find(|&k| !l[(k, k)].to_f64().is_finite()),
             Err(factor::LltError::NonPositivePivot { index }) => Some(index),
         };
+        // NaN and infinity stay in the factor, or where it was not yet made.
+        if stopped.is_some() && !is_finite(l.as_ref(), true) {
+            return Err(NOT_FINITE.into());
+        }
         if let Some(k) = stopped {
             return Err(format!(
                 "is not positive definite: the leading minor of order {} is not positive \

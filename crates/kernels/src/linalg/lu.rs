@@ -29,14 +29,14 @@ pub fn log_determinant(cx: &Cx, a: &View<'_>, sign: &Out<'_>, log: &Out<'_>) -> 
 }
 
 /// Memory for one factorisation after another.
-struct Factor {
+pub(super) struct Factor {
     perm: Vec<usize>,
     back: Vec<usize>,
     memory: MemBuffer,
 }
 
 impl Factor {
-    fn new<T: Field>(n: usize) -> Result<Factor> {
+    pub(super) fn new<T: Field>(n: usize) -> Result<Factor> {
         let req = factor::lu_in_place_scratch::<usize, T>(n, n, Par::Seq, Default::default());
         Ok(Factor { perm: vec![0; n], back: vec![0; n], memory: memory(req)? })
     }
@@ -45,7 +45,7 @@ impl Factor {
     ///
     /// # Safety
     /// Nobody else uses the matrix.
-    unsafe fn run<T: Field>(&mut self, a: &Shared<T>, i: usize) -> (usize, PermRef<'_, usize>) {
+    pub(super) unsafe fn run<T: Field>(&mut self, a: &Shared<T>, i: usize) -> (usize, PermRef<'_, usize>) {
         // SAFETY: the caller's.
         let a = unsafe { a.whole(i) };
         let stack = MemStack::new(&mut self.memory);

@@ -3,6 +3,7 @@
 //! among threads, and so are the columns of what is solved for or rotated back. How they are cut depends on the shapes
 //! alone, so the bits do not depend on the number of threads.
 mod cholesky;
+mod cofactor;
 mod lift;
 mod lu;
 mod orthogonal;
@@ -13,6 +14,7 @@ mod triangular;
 mod work;
 
 pub use cholesky::potrf;
+pub use cofactor::cofactors;
 pub use lift::in_type;
 pub use lu::{determinant, inverse, log_determinant, solve};
 pub use orthogonal::qr;

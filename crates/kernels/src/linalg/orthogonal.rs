@@ -1,4 +1,5 @@
 //! QR factors by Householder reflections.
+use super::spectral::{NOT_FINITE, is_finite};
 use super::work::{Shared, Work, by_columns, each, memory};
 use super::{Field, in_working_type, small_qr};
 use crate::view::{Cx, Out, View};
@@ -51,6 +52,10 @@ fn qr_of<T: Field>(cx: &Cx, a: &View<'_>, q_out: &Out<'_>, r_out: &Out<'_>) -> R
         &batch,
         || Reflections::<T>::new(m, n),
         |state, i| {
+            // SAFETY: matrix i is this call's alone.
+            if !is_finite(unsafe { from.get(i) }, false) {
+                return Err(NOT_FINITE.into());
+            }
             if m.min(n) > 0 {
                 let stack = MemStack::new(&mut state.memory);
                 // SAFETY: matrix i is this call's alone.

@@ -37,10 +37,10 @@ pub fn pinv(cx: &Cx, a: &View<'_>, cutoff: Option<f64>, out: &Out<'_>) -> Result
     in_working_type!(out.view, pinv_of(cx, a, cutoff, out))
 }
 
-const NOT_FINITE: &str = "holds NaN or infinity";
+pub(super) const NOT_FINITE: &str = "holds NaN or infinity";
 
 /// Whether a matrix, or its lower triangle alone, holds nothing but numbers.
-fn is_finite<T: Field>(a: MatRef<'_, T>, lower: bool) -> bool {
+pub(super) fn is_finite<T: Field>(a: MatRef<'_, T>, lower: bool) -> bool {
     let finite = |x: &T| x.to_f64().is_finite();
     (0..a.ncols()).all(|j| match a.col(j).try_as_col_major() {
         Some(col) => col.as_slice()[if lower { j } else { 0 }..].iter().all(finite),
@@ -89,7 +89,7 @@ fn give_vectors<T: Field>(cx: &Cx, work: &mut Work<T>, out: &Out<'_>) -> Result 
 ///
 /// # Safety
 /// Nobody else uses the column.
-unsafe fn diagonal<'a, T: Field>(s: &Shared<T>, i: usize) -> DiagMut<'a, T> {
+pub(super) unsafe fn diagonal<'a, T: Field>(s: &Shared<T>, i: usize) -> DiagMut<'a, T> {
     // SAFETY: the caller's.
     unsafe { s.whole(i) }.col_mut(0).as_diagonal_mut()
 }
@@ -217,21 +217,21 @@ impl<T: Field> Eigen<T> {
 }
 
 /// What `faer` needs for matrices of this size.
-struct Svd {
+pub(super) struct Svd {
     kind: ComputeSvdVectors,
     params: svd::SvdParams,
 }
 
 impl Svd {
-    fn new<T: Field>(kind: ComputeSvdVectors) -> Svd {
+    pub(super) fn new<T: Field>(kind: ComputeSvdVectors) -> Svd {
         let mut params = <svd::SvdParams as Auto<T>>::auto();
         params.recursion_threshold = T::RECURSE;
         Svd { kind, params }
     }
-    fn memory<T: Field>(&self, m: usize, n: usize) -> Result<MemBuffer> {
+    pub(super) fn memory<T: Field>(&self, m: usize, n: usize) -> Result<MemBuffer> {
         memory(svd::svd_scratch::<T>(m, n, self.kind, self.kind, Par::Seq, self.params.into()))
     }
-    fn run<T: Field>(
+    pub(super) fn run<T: Field>(
         &self,
         a: MatRef<'_, T>,
         s: DiagMut<'_, T>,

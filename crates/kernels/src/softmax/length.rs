@@ -2,14 +2,14 @@
 use super::{Step, run};
 use crate::convert::cast_fn;
 use crate::view::{Cx, Mode, Out, View};
-use gluonish_base::{DType, Dims, Result, pool};
+use gluonish_base::{Cause, DType, Dims, Result, pool};
 use std::sync::OnceLock;
 
 /// Rows that one thread takes at a time.
 const ROWS: usize = 32;
 
 /// As `softmax`, but of the first `length` values along the axis alone; the others become 0. `length` has the shape of `x`
-/// without the axis; what is below 0 counts as 0, what is above the dimension as all.
+/// without the axis and holds whole numbers from 0 on; what is above the dimension counts as all.
 pub fn softmax_of_length(
     cx: &Cx,
     x: &View<'_>,
@@ -54,7 +54,7 @@ impl Job<'_> {
             length_at += place * self.length.strides[if d > self.axis { d - 1 } else { d }];
         }
         let n = self.x.shape[self.axis];
-        let kept = (self.length_at(length_at) as isize).clamp(0, n);
+        let kept = self.length_at(length_at)?.min(n);
         let part = |v: &View<'_>, at: isize, from: isize, shape: &Dims, strides: &Dims| {
             let bytes = (at + from * v.strides[self.axis]) * v.dtype.size() as isize;
             Part { ptr: v.ptr.wrapping_offset(bytes), dtype: v.dtype, shape: *shape, strides: *strides }
@@ -78,12 +78,15 @@ impl Job<'_> {
         Ok(())
     }
 
-    fn length_at(&self, at: isize) -> i64 {
-        let mut n = 0i64;
+    fn length_at(&self, at: isize) -> Result<isize> {
+        let mut n = 0f64;
         let from = self.length.ptr.wrapping_offset(at * self.length.dtype.size() as isize);
         // SAFETY: `at` is the place of an element of the view, which is readable as its type.
-        unsafe { cast_fn(self.length.dtype, DType::I64)((&raw mut n).cast(), 1, from, 1, 1) };
-        n
+        unsafe { cast_fn(self.length.dtype, DType::F64)((&raw mut n).cast(), 1, from, 1, 1) };
+        if n >= 0.0 && n.fract() == 0.0 {
+            return Ok(n as isize);
+        }
+        Err(Cause::Value(format!("length holds {n}: a whole number of at least 0 is needed")).into())
     }
 }
 

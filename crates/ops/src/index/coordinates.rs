@@ -32,8 +32,11 @@ fn bounded(a: &Attrs, at: usize) -> Result<Dims> {
     {
         *first = (isize::MAX / 8) / rest.max(1) as isize;
     }
-    if shape.is_empty() || shape.checked_size().is_none() {
+    if shape.is_empty() || shape.iter().any(|d| *d < 0) {
         return Err(Cause::Shape(format!("coordinates need a shape, not {shape}")).into());
+    }
+    if shape.checked_size().is_none() {
+        return Err(Cause::Shape(format!("shape {shape} has too many elements to be numbered")).into());
     }
     Ok(shape)
 }
@@ -137,10 +140,7 @@ rows! {
         .attrs(SHAPE)
         .infer(|c, outs| {
             check_indices(&c.ins[0])?;
-            let mut shape = Dims::of(&[bounded(c.attrs, 0)?.len() as isize]);
-            if !c.ins[0].shape.iter().all(|d| shape.try_push(*d)) {
-                return Err(Cause::Shape(format!("shape {} has no room for another axis", c.ins[0].shape)).into());
-            }
+            let shape = Dims::joined(&[&[bounded(c.attrs, 0)?.len() as isize], c.ins[0].shape])?;
             outs.push(Meta { shape, dtype: DType::I64 });
             Ok(())
         }).nd(&["unravel_index"]).cost(Cost::Bytes(8.0)).no_grad(Grad::Zero);
@@ -176,10 +176,10 @@ rows! {
         .infer(|c, outs| {
             let v = c.ins[0].shape;
             axes(c.attrs.ints(0), false, v)?;
-            let mut shape = *v;
-            if v.is_empty() || !shape.try_push(c.attrs.ints(0).map_or(v.len(), |l| l.len()) as isize) {
-                return Err(Cause::Shape(format!("an array of shape {v} has no coordinates that fit an array")).into());
+            if v.is_empty() {
+                return Err(Cause::Shape(format!("an array of shape {v} has no coordinates")).into());
             }
+            let shape = Dims::joined(&[v, &[c.attrs.ints(0).map_or(v.len(), |l| l.len()) as isize]])?;
             outs.push(Meta { shape, dtype: DType::I64 });
             Ok(())
         }).nd(&["contrib.index_array"]).cost(Cost::Bytes(4.0)).no_grad(Grad::Zero);

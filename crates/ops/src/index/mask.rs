@@ -35,11 +35,7 @@ fn masked(shape: &Dims, mask: &View<'_>, given: i64) -> Result<usize> {
 
 /// The shape of `n` masked elements.
 fn chosen(shape: &Dims, mask: &View<'_>, ax: usize, n: isize) -> Result<Dims> {
-    let mut out = Dims::of(&shape[..ax]);
-    if std::iter::once(&n).chain(&shape[ax + mask.ndim()..]).all(|d| out.try_push(*d)) {
-        return Ok(out);
-    }
-    Err(Cause::Shape(format!("masking an array of shape {shape} gives too many dimensions")).into())
+    Dims::joined(&[&shape[..ax], &[n], &shape[ax + mask.ndim()..]])
 }
 
 fn infer_mask(c: &Call<'_>, outs: &mut Metas) -> Result {

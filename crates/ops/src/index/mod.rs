@@ -44,11 +44,7 @@ pub(crate) fn check_indices(v: &View<'_>) -> Result {
 /// The shape of what indices of shape `i` select from an array of shape `a`, in the place of `axes` axes from `ax` on.
 pub(crate) fn selected(a: &Dims, i: &View<'_>, ax: usize, axes: usize) -> Result<Dims> {
     check_indices(i)?;
-    let mut shape = Dims::of(&a[..ax]);
-    if !i.shape.iter().chain(&a[ax + axes..]).all(|d| shape.try_push(*d)) {
-        return Err(Cause::Shape(format!("the result of taking {} from {a} has too many dimensions", i.shape)).into());
-    }
-    Ok(shape)
+    Dims::joined(&[&a[..ax], i.shape, &a[ax + axes..]])
 }
 
 /// The output has the shape of an attribute; what came from there must have the shape `part`.

@@ -3,7 +3,7 @@ use super::{INDICES, check_indices};
 use crate::attr::Attr;
 use crate::cost::Cost;
 use crate::def::{Body, Grad, Meta, Op, rows};
-use gluonish_base::{Cause, DType};
+use gluonish_base::{DType, Dims};
 use gluonish_kernels::index as k;
 
 rows! {
@@ -18,10 +18,7 @@ rows! {
         ])
         .infer(|c, outs| {
             check_indices(&c.ins[0])?;
-            let mut shape = *c.ins[0].shape;
-            if !shape.try_push(c.attrs.int(0) as isize) {
-                return Err(Cause::Shape(format!("shape {} has no room for another axis", c.ins[0].shape)).into());
-            }
+            let shape = Dims::joined(&[c.ins[0].shape, &[c.attrs.int(0) as isize]])?;
             outs.push(Meta { shape, dtype: c.attrs.dtype(3).unwrap_or(DType::F32) });
             Ok(())
         })

@@ -62,7 +62,15 @@ rows! {
         }));
     DET = Op::new("linalg_det", "The determinant of each matrix.", A, Body::Kernel(|cx, a, out| k::determinant(cx, &a.ins[0], &out[0])))
         .infer(scalars).cost(Cost::Of(cubic::<1>)).nd(&["linalg_det", "linalg.det"])
-        .grad(&[x(0), y(0)], |r| r.grad(0, || r.mul(spread(r, r.mul(r.dy(), r.y(0))), inverse_transposed(r))));
+        .grad(&[x(0)], |r| r.grad(0, || r.mul(spread(r, r.dy()), r.call(&COFACTORS, &[r.x(0)], &[]))));
+    COFACTORS = Op::new("_linalg_cofactors", "The matrix of cofactors of each matrix: the gradient of its determinant, which singular ones have too.", A, Body::Kernel(|cx, a, out| k::cofactors(cx, &a.ins[0], &out[0])))
+        .infer(square).cost(Cost::Of(cubic::<3>)).internal()
+        .grad(&[x(0), y(0)], |r| r.grad(0, || {
+            // With C = det(A) B and B = A^-T: <G, dC> = <G, C> <B, dA> - <C G^T B, dA>.
+            let (b, c, g) = (inverse_transposed(r), r.y(0), r.dy());
+            let share = r.sum(r.mul(g, c), Dims::of(&[-2, -1]), true);
+            r.sub(r.mul(share, b), r.matmul(r.matmul(c, r.swap_last(g)), b))
+        }));
     SLOGDET = Op::new("linalg_slogdet", "The sign of each determinant and the logarithm of its absolute value.", A, Body::Kernel(|cx, a, out| k::log_determinant(cx, &a.ins[0], &out[0], &out[1])))
         .outputs(SIGN_LOG).infer(two_scalars).cost(Cost::Of(cubic::<1>)).nd(&["linalg_slogdet", "linalg.slogdet"])
         .grad(&[x(0)], |r| r.grad(0, || r.mul(spread(r, r.dy_of(1)), inverse_transposed(r))));

@@ -14,9 +14,9 @@ const LOWER: Attr =
 /// The shape of square matrices of order `n + |offset|`, for vectors of another shape.
 fn squares(from: &Dims, n: isize, offset: i64) -> Result<Dims> {
     let side = (n as i64).checked_add(offset.checked_abs().unwrap_or(i64::MAX));
-    let mut shape = Dims::of(&from[..from.len() - 1]);
-    let fits = side.is_some_and(|s| shape.try_push(s as isize) && shape.try_push(s as isize));
-    if fits && shape.checked_size().is_some() {
+    let side = side.unwrap_or(i64::MAX) as isize;
+    let shape = Dims::joined(&[&from[..from.len() - 1], &[side, side]])?;
+    if shape.checked_size().is_some() {
         return Ok(shape);
     }
     Err(Cause::Shape(format!("matrices with offset {offset} for vectors of shape {from} are too large")).into())

@@ -1,6 +1,6 @@
 //! Shapes as `reshape` is given them: with one unknown size, or with Gluon's codes.
 use super::{list, misfit};
-use gluonish_base::{Cause, Dims, Error, Result};
+use gluonish_base::{Cause, Dims, Error, Result, too_many_dims};
 use gluonish_kernels::{Attrs, View};
 
 /// NumPy's rule: one -1 stands for what is left.
@@ -28,7 +28,10 @@ fn with_codes(codes: &Dims, from: &Dims, size: usize) -> Result<Dims> {
     }
     let bad = |why: &str| Error::new(Cause::Shape(format!("cannot reshape {from} by the codes {codes}: {why}")));
     let mut out = Dims::EMPTY;
-    let mut put = |d: isize| if out.try_push(d) { Ok(()) } else { Err(bad("the result has too many dimensions")) };
+    let mut put = |d: isize| {
+        let fits = out.try_push(d);
+        if fits { Ok(()) } else { Err(too_many_dims("the result would have more than", out.len())) }
+    };
     let mut src = 0;
     let take = |src: &mut usize| {
         *src += 1;

@@ -1,10 +1,10 @@
 //! Arrays cut in parts and joined.
 use super::slice::{SLICE, Slice};
 use super::{ALL, misfit, target, view};
-use crate::attr::{Attr, axis};
+use crate::attr::{Attr, axis, new_axis};
 use crate::def::{Body, Call, Layout, Meta, Metas, Op, Viewed, rows};
 use crate::infer;
-use gluonish_base::{Cause, Dims, MAX_DIMS, Result};
+use gluonish_base::{Cause, Dims, Result};
 use gluonish_kernels::{AttrVal, Attrs, Cx, Out, View, convert, movement as k};
 
 /// Part `i` of a split into equal parts along an axis.
@@ -52,15 +52,8 @@ fn stacked(ins: &[View<'_>], at: i64) -> Result<(Dims, usize)> {
     if let Some(other) = ins.iter().find(|v| v.shape != first) {
         return Err(misfit(format!("cannot stack {first} and {}: the shapes must be equal", other.shape)));
     }
-    if first.len() == MAX_DIMS {
-        return Err(misfit(format!("shape {first} has no room for another axis")));
-    }
-    let mut shape = *first;
-    shape.push(1); // for the range of the axis
-    let at = axis(at, &shape)?;
-    shape = *first;
-    shape.insert(at, ins.len() as isize);
-    Ok((shape, at))
+    let at = new_axis(at, first)?;
+    Ok((Dims::joined(&[&first[..at], &[ins.len() as isize], &first[at..]])?, at))
 }
 
 /// Entry `i` along an axis of `out`, without that axis.

@@ -1,12 +1,12 @@
 //! The same values in another shape.
 use super::codes::{coded, with_unknown};
 use super::{list, misfit, view};
-use crate::attr::{Attr, axes, axis};
+use crate::attr::{Attr, axes};
 use crate::cost::Cost;
 use crate::def::{Body, DATA, Grad, LHS_RHS, Layout, Meta, Op, Viewed, rows};
 use crate::infer;
 use crate::rule::{Rule, V};
-use gluonish_base::{DType, Dims, Result};
+use gluonish_base::{Cause, DType, Dims, Result};
 use gluonish_kernels::{Cx, Out, View, convert};
 
 /// `v` with another shape of the same size: a view where the strides allow it.
@@ -73,22 +73,18 @@ fn reshape_like(r: &Rule<'_>, x: &[V]) -> Result<V> {
     let (a, lhs, rhs) = (r.attrs(), r.shape(x[0]), r.shape(x[1]));
     let (from, to) = range(&lhs, a.opt_int(0), a.opt_int(1))?;
     let (first, last) = range(&rhs, a.opt_int(2), a.opt_int(3))?;
-    let mut shape = Dims::EMPTY;
-    for &d in lhs[..from].iter().chain(&rhs[first..last]).chain(&lhs[to..]) {
-        if !shape.try_push(d) {
-            return Err(misfit(format!("the dimensions of {lhs} and {rhs} together are too many")));
-        }
-    }
-    Ok(r.reshape(x[0], shape))
+    Ok(r.reshape(x[0], Dims::joined(&[&lhs[..from], &rhs[first..last], &lhs[to..]])?))
 }
 
 /// `shape` with axes of size 1 at the places `at` of the result.
 fn with_axes(v: &View<'_>, at: &Dims) -> Result<Viewed> {
-    let ndim = v.shape.len() + at.len();
-    if ndim > gluonish_base::MAX_DIMS {
-        return Err(misfit(format!("shape {} has no room for another axis", v.shape)));
-    }
-    let new = axes(Some(at), false, &Dims::filled(ndim, 1))?;
+    // The new shape, with the sizes not yet in their places.
+    let all = Dims::joined(&[v.shape, at])?;
+    let ndim = all.len();
+    let new = axes(Some(at), false, &all).map_err(|e| match e.cause() {
+        Cause::Axis { axis, .. } => Cause::Axis { axis: *axis, shape: *v.shape }.into(),
+        _ => e,
+    })?;
     let (mut shape, mut strides) = (Dims::EMPTY, Dims::EMPTY);
     let mut old = v.shape.iter().zip(v.strides.iter());
     for d in 0..ndim {
@@ -176,14 +172,7 @@ rows! {
         .attrs(&[Attr::choice("order", &["C"], 0, "The values come in row-major order.")])
         .np(&["ravel"]).methods(&["ravel"])
         .grad(&[], |r| r.grad(0, || r.reshape(r.dy(), r.input(0).shape)));
-    EXPAND_DIMS = view("expand_dims", "A new axis of size 1.", |v, a, _| {
-            // As a rule for one axis, so that its error names the shape with the axis in place.
-            let mut shape = *v.shape;
-            if shape.try_push(1) {
-                axis(a.int(0), &shape)?;
-            }
-            with_axes(v, &Dims::of(&[a.int(0) as isize]))
-        })
+    EXPAND_DIMS = view("expand_dims", "A new axis of size 1.", |v, a, _| with_axes(v, &Dims::of(&[a.int(0) as isize])))
         .attrs(&[Attr::int_required("axis", "Where the new axis stands.")])
         .nd(&["expand_dims"]).methods(&["expand_dims"]).onnx("Unsqueeze")
         .grad(&[], |r| r.grad(0, || r.reshape(r.dy(), r.input(0).shape)));

@@ -101,6 +101,12 @@ fn reduce(f: Reduce, cx: &Cx, a: &Args<'_>, out: &mut [Out<'_>]) -> Result {
     f(cx, &a.ins[0], set(a.attrs, a.ins[0].shape)?, &out[0])
 }
 
+/// As `reduce`, where `truth` does the same for truth values: as NumPy, the elements take the result's type first, in which
+/// a fraction is true and not 0.
+fn reduce_typed(f: Reduce, truth: Reduce, cx: &Cx, a: &Args<'_>, out: &mut [Out<'_>]) -> Result {
+    reduce(if out[0].view.dtype == DType::Bool { truth } else { f }, cx, a, out)
+}
+
 /// The gradient of a reduction, spread over the reduced axes as a view.
 fn spread(r: &Rule<'_>, v: V) -> V {
     let shape = r.input(0).shape;
@@ -135,16 +141,16 @@ const fn row(names: &'static [&'static str], doc: &'static str, body: Body) -> O
 }
 
 rows! {
-    SUM = row(&["sum"], "Sum over axes.", Body::Kernel(|cx, a, out| reduce(k::sum, cx, a, out)))
+    SUM = row(&["sum"], "Sum over axes.", Body::Kernel(|cx, a, out| reduce_typed(k::sum, k::any, cx, a, out)))
         .infer(infer_sum).nd(&["sum", "sum_axis"]).onnx("ReduceSum")
         .grad(&[], |r| r.grad(0, || spread(r, r.dy())));
-    PROD = row(&["prod"], "Product over axes.", Body::Kernel(|cx, a, out| reduce(k::prod, cx, a, out)))
+    PROD = row(&["prod"], "Product over axes.", Body::Kernel(|cx, a, out| reduce_typed(k::prod, k::all, cx, a, out)))
         .infer(infer_sum).onnx("ReduceProd")
         .grad(&[x(0)], |r| r.grad(0, || {
             let others = product_of_others(r, r.x(0), set(r.attrs(), &r.input(0).shape));
             r.cast(r.mul(spread(r, r.dy()), others), r.input(0).dtype)
         }));
-    MEAN = row(&["mean"], "Arithmetic mean over axes.", Body::Kernel(|cx, a, out| reduce(k::mean, cx, a, out)))
+    MEAN = row(&["mean"], "Arithmetic mean over axes.", Body::Kernel(|cx, a, out| reduce_typed(k::mean, k::any, cx, a, out)))
         .infer(infer_mean).onnx("ReduceMean")
         .grad(&[], |r| r.grad(0, || spread(r, r.mul(r.dy(), 1.0 / group(r)))));
     MAX = row(&["max"], "Largest value over axes; NaN if there is one.", Body::Kernel(|cx, a, out| reduce(k::max, cx, a, out)))

@@ -3,8 +3,9 @@ use super::wide;
 use crate::attr::{Attr, axis};
 use crate::cost::Cost;
 use crate::def::{Body, Call, Input, Meta, Metas, Op, input, rows, x, y};
+use crate::rows::ONES_LIKE;
 use crate::rule::{Rule, V};
-use gluonish_base::{Cause, Dims, Result};
+use gluonish_base::{Cause, DType, Dims, Result};
 use gluonish_kernels::scan::{self as k, Form, Way};
 use gluonish_kernels::{AttrVal, Attrs};
 
@@ -39,6 +40,8 @@ fn infer(c: &Call<'_>, outs: &mut Metas) -> Result {
 /// A function along an axis, or over the flattened array.
 fn running(r: &Rule<'_>, x: V, op: &'static Op) -> V {
     let no = AttrVal::Bool(false);
+    // As in NumPy the elements take the type first; of truth values only that makes a difference.
+    let x = if r.attrs().dtype(1) == Some(DType::Bool) { r.cast(x, DType::Bool) } else { x };
     let (x, axis) = match r.attrs()[0] {
         AttrVal::None => (r.reshape(x, Dims::of(&[r.shape(x).size() as isize])), AttrVal::Int(0)),
         given => (x, given),
@@ -50,6 +53,9 @@ fn running(r: &Rule<'_>, x: V, op: &'static Op) -> V {
 pub(super) fn product_of_others(r: &Rule<'_>, x: V, set: Result<u32>) -> V {
     let shape = r.shape(x);
     let Ok(set) = set.map_err(|e| r.0.fail(e)) else { return x };
+    if set == 0 {
+        return r.unary_op(&ONES_LIKE, x); // of no others
+    }
     let (mut order, mut sizes) = (Dims::EMPTY, Dims::EMPTY);
     for d in (0..shape.len()).filter(|d| set >> d & 1 == 0) {
         order.push(d as isize);

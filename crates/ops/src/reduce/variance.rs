@@ -6,6 +6,7 @@ use crate::def::{Body, Grad, rows};
 use crate::infer::reduced;
 use crate::rows::{EQUAL, ISNAN, MAXIMUM, NOT_EQUAL};
 use crate::rule::{Rule, V};
+use gluonish_base::Cause;
 use gluonish_kernels::AttrVal;
 
 const AXIS: usize = 0;
@@ -30,7 +31,12 @@ const YES: AttrVal = AttrVal::Bool(true);
 
 /// The values in the type that is computed in.
 fn typed(r: &Rule<'_>, x: V) -> V {
-    r.cast(x, r.attrs().dtype(DTYPE).unwrap_or(r.dtype(x).to_float()))
+    let dtype = r.attrs().dtype(DTYPE).unwrap_or(r.dtype(x).to_float());
+    if !dtype.is_float() {
+        r.0.fail(Cause::DType(format!("dtype='{dtype}' cannot hold the result: give a floating type")).into());
+        return x;
+    }
+    r.cast(x, dtype)
 }
 
 /// How many values make one result.

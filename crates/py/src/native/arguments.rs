@@ -1,16 +1,17 @@
 //! From the arguments of a Python call to inputs and attributes.
-use super::attribute::{int, items, parse};
+use super::attribute::{int, items, parse, refusal};
 use super::callable::{OpObject, Slot};
 use super::convert::to_device;
 use super::object::get;
 use super::operand::{Operand, list};
 use crate::error::{argument, to_py};
-use gluonish_base::{Dims, Error};
+use gluonish_base::Dims;
 use gluonish_graph::{In, NDArray};
 use gluonish_kernels::{AttrVal, Attrs};
 use gluonish_ops::{InputKind, Op};
 use pyo3::ffi::*;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 use smallvec::SmallVec;
 use std::ptr::NonNull;
 
@@ -177,8 +178,8 @@ impl<'a> Given<'a> {
         // SAFETY: by contract.
         if !unsafe { parse(&op.attrs[i], o, &mut self.attrs.0[i]) } {
             // SAFETY: by contract.
-            let given = unsafe { text(o) };
-            return Err(to_py(Error::new(op.attrs[i].bad(given)).in_op(op.name)));
+            let object = unsafe { Bound::from_borrowed_ptr(Python::assume_attached(), o) };
+            return Err(to_py(refusal(&op.attrs[i], &object).in_op(op.name)));
         }
         self.mark(op, i)
     }
@@ -203,8 +204,10 @@ impl<'a> Given<'a> {
             let fits = unsafe { int(o) }.is_some_and(|v| list.try_push(v as isize));
             if !fits {
                 // SAFETY: by contract.
-                let given = unsafe { items.iter().map(|o| text(*o)) }.collect::<Vec<_>>().join(", ");
-                return Err(to_py(Error::new(op.attrs[i].bad(format!("({given})"))).in_op(op.name)));
+                let all = items.iter().map(|o| unsafe { Bound::from_borrowed_ptr(Python::assume_attached(), *o) });
+                // SAFETY: the thread is attached.
+                let tuple = PyTuple::new(unsafe { Python::assume_attached() }, all.collect::<Vec<_>>())?;
+                return Err(to_py(refusal(&op.attrs[i], &tuple).in_op(op.name)));
             }
         }
         self.attrs.0[i] = AttrVal::Ints(list);
@@ -333,7 +336,7 @@ pub(crate) fn attrs_from_dict(op: &'static Op, given: &Bound<'_, pyo3::types::Py
         };
         // SAFETY: a live object of an attached thread.
         if !unsafe { parse(&op.attrs[i], value.as_ptr(), &mut attrs.0[i]) } {
-            return Err(to_py(Error::new(op.attrs[i].bad(value.repr()?.to_string())).in_op(op.name)));
+            return Err(to_py(refusal(&op.attrs[i], &value).in_op(op.name)));
         }
     }
     for (i, a) in op.attrs.iter().enumerate() {

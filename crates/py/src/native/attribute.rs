@@ -1,11 +1,12 @@
 //! From Python objects to attribute values.
 use super::object::get;
-use gluonish_base::{DType, Dims};
+use gluonish_base::{Cause, DType, Dims, Error, MAX_DIMS, too_many_dims};
 use gluonish_kernels::AttrVal;
 use gluonish_ops::attr::LEFT_OUT;
 use gluonish_ops::{Attr, Kind};
 use pyo3::ffi::*;
 use pyo3::prelude::*;
+use pyo3::types::{PyInt, PyString};
 
 /// The value of a Python int, but for -1, which may also mean an error.
 ///
@@ -125,12 +126,42 @@ unsafe fn bounds(o: *mut PyObject) -> Option<Dims> {
     }
 }
 
+/// Why an attribute cannot have a value that `parse` refused.
+#[cold]
+pub(crate) fn refusal(attr: &Attr, o: &Bound<'_, PyAny>) -> Error {
+    let given = || o.repr().map_or_else(|_| "?".to_string(), |s| s.to_string());
+    match attr.kind {
+        Kind::Ints | Kind::OptInts | Kind::Bounds => {
+            not_ints(attr.name, o).unwrap_or_else(|| Error::new(attr.bad(given())))
+        }
+        _ => Error::new(attr.bad(given())),
+    }
+}
+
+/// What is wrong with a list that has too many integers, or one that no size and no axis can be.
+#[cold]
+pub(crate) fn not_ints(name: &str, o: &Bound<'_, PyAny>) -> Option<Error> {
+    if o.is_instance_of::<PyString>() {
+        return None;
+    }
+    let one = std::slice::from_ref(o);
+    // Only what has a length has an end.
+    let iter = o.len().ok().and_then(|_| o.try_iter().ok());
+    let many = iter.map(|all| all.map_while(Result::ok).collect::<Vec<_>>());
+    let items = many.as_deref().unwrap_or(one);
+    if items.len() > MAX_DIMS {
+        return Some(too_many_dims(&format!("{name} names"), items.len()));
+    }
+    let large = items.iter().find(|v| v.is_instance_of::<PyInt>() && v.extract::<isize>().is_err())?;
+    Some(Cause::Shape(format!("{name} has {large}, which is too large: at most {} is possible", isize::MAX)).into())
+}
+
 /// Other sequences of integers, such as NumPy's arrays.
 #[cold]
 unsafe fn from_sequence(o: *mut PyObject) -> Option<Dims> {
     // SAFETY: a live object of an attached thread.
     let object = unsafe { Bound::from_borrowed_ptr(Python::assume_attached(), o) };
-    if object.is_instance_of::<pyo3::types::PyString>() {
+    if object.is_instance_of::<PyString>() {
         return None;
     }
     Dims::new(&object.extract::<Vec<isize>>().ok()?)

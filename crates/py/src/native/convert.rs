@@ -1,7 +1,7 @@
 //! Between arrays and NumPy: copies, through the buffer protocol.
 use crate::error::to_py;
 use crate::native::{dtype_object, dtype_of};
-use gluonish_base::{Cause, DType, Dims, Error, Scalar};
+use gluonish_base::{Cause, DType, Dims, Error, Scalar, too_many_dims};
 use gluonish_engine::Device;
 use gluonish_graph::{In, NDArray, copy_into, current_device, invoke, wait};
 use gluonish_kernels::{AttrVal, Attrs};
@@ -68,11 +68,7 @@ pub(crate) fn from_array_like(o: &Bound<'_, PyAny>, device: Device) -> PyResult<
 }
 
 fn dims(shape: &[isize]) -> PyResult<Dims> {
-    Dims::new(shape).ok_or_else(|| {
-        let text =
-            format!("{} dimensions are more than the {} that an array can have", shape.len(), gluonish_base::MAX_DIMS);
-        to_py(Error::new(Cause::Shape(text)).in_op("array"))
-    })
+    Dims::new(shape).ok_or_else(|| to_py(too_many_dims("the array has", shape.len()).in_op("array")))
 }
 
 /// A list or tuple of numbers, for an assignment to `like`.

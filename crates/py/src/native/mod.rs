@@ -15,7 +15,7 @@ pub(crate) mod site;
 mod subscript;
 
 pub(crate) use arguments::attrs_from_dict;
-pub(crate) use attribute::{dtype_of, ints_of};
+pub(crate) use attribute::{dtype_of, ints_of, not_ints};
 pub(crate) use block::detached;
 pub(crate) use buffer::Memory;
 pub(crate) use callable::{Face, make};

@@ -1,0 +1,127 @@
+//! Cofactor matrices, which are the gradients of determinants.
+use super::lu::Factor;
+use super::spectral::{Svd, diagonal};
+use super::work::{Shared, Work, each, memory};
+use super::{Field, in_working_type, square};
+use crate::view::{Cx, Out, View};
+use faer::Par;
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::lu::partial_pivoting::solve as solver;
+use faer::linalg::svd::ComputeSvdVectors;
+use gluonish_base::{Cause, Dims, Result};
+
+/// The matrix of cofactors of each matrix: `det(A) A^-T`, and where that has no value, its limit.
+pub fn cofactors(cx: &Cx, a: &View<'_>, out: &Out<'_>) -> Result {
+    in_working_type!(out.view, cofactors_of(cx, a, out))
+}
+
+fn cofactors_of<T: Field>(cx: &Cx, a: &View<'_>, out: &Out<'_>) -> Result {
+    let n = square(a)?;
+    if a.shape != out.view.shape {
+        return Err(Cause::Shape(format!("cofactors of {} do not fit into {}", a.shape, out.view.shape)).into());
+    }
+    if out.view.size == 0 {
+        return Ok(());
+    }
+    let batch = Dims::of(&a.shape[..a.ndim() - 2]);
+    let mut factors = Work::<T>::of(cx, a, &batch)?;
+    let mut inverses = Work::<T>::zeros(&batch, n, n)?;
+    let (lu, to) = (factors.shared(), inverses.shared());
+    let mut whole = Work::<T>::of(cx, a, &batch)?;
+    let from = whole.shared();
+    each(
+        cx,
+        &batch,
+        || Ok((Factor::new::<T>(n)?, memory(solver::solve_in_place_scratch::<usize, T>(n, n, Par::Seq))?)),
+        |(factor, buffer), i| {
+            // SAFETY: matrix i of each is this call's alone.
+            let determinant = unsafe { inverse(factor, buffer, &lu, &to, i, n) };
+            if determinant == T::default() {
+                // SAFETY: as above.
+                return unsafe { of_singular(factor, &from, &to, i, n) };
+            }
+            // SAFETY: as above.
+            let mut to = unsafe { to.whole(i) };
+            for j in 0..n {
+                (0..n).for_each(|k| to[(k, j)] *= determinant);
+            }
+            Ok(())
+        },
+    )?;
+    // What was solved for is the inverse.
+    inverses.give_transposed(cx, out)
+}
+
+/// Leaves the inverse of matrix `i` in `to`, unless the determinant, which is returned, is zero.
+///
+/// # Safety
+/// Nobody else uses matrix `i` of `lu` and `to`.
+unsafe fn inverse<T: Field>(
+    factor: &mut Factor,
+    buffer: &mut MemBuffer,
+    lu: &Shared<T>,
+    to: &Shared<T>,
+    i: usize,
+    n: usize,
+) -> T {
+    // SAFETY: the caller's; the factors are only read once they are made.
+    unsafe {
+        let (exchanges, perm) = factor.run(lu, i);
+        let (lu, mut x) = (lu.get(i), to.whole(i));
+        let determinant = product(exchanges, (0..n).map(|k| lu[(k, k)]));
+        if determinant != T::default() {
+            (0..n).for_each(|k| x[(k, k)] = T::ONE);
+            solver::solve_in_place(lu, lu, perm, x, Par::Seq, MemStack::new(buffer));
+        }
+        determinant
+    }
+}
+
+/// A determinant, from the pivots; once one is zero the others are not looked at, as they were divided by it.
+fn product<T: Field>(exchanges: usize, mut pivots: impl Iterator<Item = T>) -> T {
+    let sign = if exchanges.is_multiple_of(2) { T::ONE } else { T::MINUS_ONE };
+    let all = pivots.try_fold(sign, |total, pivot| (pivot != T::default()).then(|| total * pivot));
+    all.unwrap_or_default()
+}
+
+/// With `A = U diag(s) V^T`, the cofactors are `det(U) det(V) U diag(c) V^T`, where each `c` is the product of the other
+/// singular values. Leaves them transposed in `to`.
+///
+/// # Safety
+/// Nobody else uses matrix `i` of `from` and `to`.
+unsafe fn of_singular<T: Field>(
+    factor: &mut Factor,
+    from: &Shared<T>,
+    to: &Shared<T>,
+    i: usize,
+    n: usize,
+) -> Result<(), String> {
+    let plan = Svd::new::<T>(ComputeSvdVectors::Full);
+    let text = |e: gluonish_base::Error| e.to_string();
+    let mut buffer = plan.memory::<T>(n, n).map_err(text)?;
+    let one = Dims::EMPTY;
+    let mut values = Work::<T>::zeros(&one, n, 1).map_err(text)?;
+    let mut bases = [Work::<T>::zeros(&one, n, n).map_err(text)?, Work::<T>::zeros(&one, n, n).map_err(text)?];
+    let s = values.shared();
+    let [u, v] = bases.each_mut().map(Work::shared);
+    // SAFETY: the work space is this call's, and so are the matrices, by the caller's promise.
+    unsafe {
+        plan.run(from.get(i), diagonal(&s, 0), Some((u.whole(0), v.whole(0))), &mut buffer)?;
+        let mut sign = T::ONE;
+        for basis in [&u, &v] {
+            // The matrix itself is no longer needed: its memory takes the factors.
+            from.whole(i).copy_from(basis.get(0));
+            let exchanges = factor.run(from, i).0;
+            let pivots = from.get(i);
+            sign *= T::of(product(exchanges, (0..n).map(|k| pivots[(k, k)])).to_f64().signum());
+        }
+        let (s, mut scaled) = (s.get(0), u.whole(0));
+        for j in 0..n {
+            let others = (0..n).filter(|k| *k != j).fold(sign, |total, k| total * s[(k, 0)]);
+            (0..n).for_each(|k| scaled[(k, j)] *= others);
+        }
+        let (scaled, v) = (scaled.as_ref(), v.get(0));
+        faer::linalg::matmul::matmul(to.whole(i), faer::Accum::Replace, v, scaled.transpose(), T::ONE, Par::Seq);
+    }
+    Ok(())
+}
