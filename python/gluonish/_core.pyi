@@ -335,7 +335,7 @@ class NdOps:
         target_shape: int | Sequence[int] | None = None,
         num_filter: int,
         num_group: int = 1,
-        workspace: int = 1024,
+        workspace: int = 512,
         no_bias: bool = True,
         cudnn_tune: Literal["off", "limited_workspace", "fastest"] | None = None,
         cudnn_off: bool = False,

@@ -11,7 +11,7 @@ use gluonish_kernels::{AttrVal, Attrs};
 use gluonish_ops::{InputKind, Op};
 use pyo3::ffi::*;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyString, PyTuple};
 use smallvec::SmallVec;
 use std::ptr::NonNull;
 
@@ -267,7 +267,12 @@ impl<'a> Given<'a> {
         if object.is_none() {
             return Ok(());
         }
-        let index = object.getattr("_index").and_then(|i| i.extract::<u32>());
+        let index = if object.is_instance_of::<PyString>() {
+            let named = object.py().import("gluonish.context")?.getattr("device_index")?.call1((&object,))?;
+            named.extract::<u32>()
+        } else {
+            object.getattr("_index").and_then(|i| i.extract::<u32>())
+        };
         match index {
             Ok(i) => self.device = Some(i),
             // A context that cannot be used says why itself.

@@ -131,23 +131,46 @@ unsafe fn too_large(o: *mut PyObject, dtype: Option<DType>) -> PyErr {
     to_py(Error::new(Cause::Overflow(text)).in_op("number"))
 }
 
-/// Nested lists of numbers, as NumPy reads them; `None` for anything else, and where arrays of ours are inside, whose
-/// gradients would be lost.
+/// Nested lists of numbers, as NumPy reads them, and of arrays, which are stacked; `None` for anything else.
 ///
 /// # Safety
 /// `o` is a live object of an attached thread.
 #[cold]
 pub(super) unsafe fn list<'a>(o: *mut PyObject, beside: Option<&NDArray>) -> PyResult<Option<Operand<'a>>> {
     // SAFETY: by contract.
-    let (object, plain) =
-        unsafe { (Bound::from_borrowed_ptr(Python::assume_attached(), o), items(o).is_some() && !holds_array(o)) };
-    if !plain {
-        return Ok(None);
+    unsafe {
+        if items(o).is_none() {
+            return Ok(None);
+        }
+        if holds_array(o) {
+            return stacked(o).map(|a| Some(Operand::Own(a)));
+        }
+        let object = Bound::from_borrowed_ptr(Python::assume_attached(), o);
+        Ok(convert::from_list(&object, beside)?.map(Operand::Own))
     }
-    Ok(convert::from_list(&object, beside)?.map(Operand::Own))
 }
 
-unsafe fn holds_array(o: *mut PyObject) -> bool {
+/// Nested lists with arrays of ours among the numbers, as one array: their gradients go through.
+///
+/// # Safety
+/// `o` is a live object of an attached thread.
+#[cold]
+pub(super) unsafe fn stacked(o: *mut PyObject) -> PyResult<NDArray> {
+    // SAFETY: by contract.
+    let object = unsafe { Bound::from_borrowed_ptr(Python::assume_attached(), o) };
+    let made = object.py().import("gluonish.np.creation")?.getattr("array")?.call1((&object,))?;
+    // SAFETY: a live object of an attached thread.
+    match unsafe { get(made.as_ptr()) } {
+        Some(a) => Ok(a.clone()),
+        None => Err(pyo3::exceptions::PyTypeError::new_err("a list of arrays could not be stacked")),
+    }
+}
+
+/// Whether an object is an array of ours, or a list in which there is one.
+///
+/// # Safety
+/// `o` is a live object of an attached thread.
+pub(super) unsafe fn holds_array(o: *mut PyObject) -> bool {
     // SAFETY: as `list`; items are borrowed from a list or tuple that is alive.
     unsafe { get(o).is_some() || items(o).is_some_and(|mut all| all.any(|item| holds_array(item))) }
 }

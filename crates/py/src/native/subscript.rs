@@ -3,11 +3,11 @@ use super::attribute::whole;
 use super::convert::from_array_like;
 use super::dtype_of;
 use super::object::{edge, edge_int, get, pending, wrap};
-use super::operand::Operand;
+use super::operand::{Operand, holds_array, stacked};
 use crate::error::to_py;
-use gluonish_base::{Cause, Error};
+use gluonish_base::{Cause, DType, Error, Scalar};
 use gluonish_engine::Device;
-use gluonish_graph::{Index, NDArray, Part, assign, assign_at, parse_index, select_at};
+use gluonish_graph::{In, Index, NDArray, Part, assign, assign_at, parse_index, select_at};
 use pyo3::ffi::*;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyList, PyTuple};
@@ -209,11 +209,15 @@ pub(super) unsafe extern "C" fn set_item(o: *mut PyObject, key: *mut PyObject, v
         };
         let value = match Operand::new(value)? {
             Some(v) => v,
+            None if holds_array(value) => Operand::Own(stacked(value)?),
             None => Operand::Own(crate::native::convert::from_sequence(
                 &Bound::from_borrowed_ptr(Python::assume_attached(), value),
                 a,
             )?),
         };
+        if let In::Scalar(number) = value.as_in() {
+            check_fits(number, a.dtype())?;
+        }
         match &slice {
             Ok(slice) => assign(a, slice, value.as_in()),
             Err(parts) => assign_at(a, parts, value.as_in()),
@@ -221,6 +225,22 @@ pub(super) unsafe extern "C" fn set_item(o: *mut PyObject, key: *mut PyObject, v
         .map_err(to_py)?;
         Ok(0)
     })
+}
+
+/// A number that the elements cannot hold is refused, as NumPy does; of a bool only the truth is asked for.
+fn check_fits(number: Scalar, dtype: DType) -> PyResult<()> {
+    let cause = match number {
+        _ if dtype == DType::Bool => return Ok(()),
+        Scalar::Int(v) if !number.fits(dtype) => Cause::Overflow(format!("{v} does not fit in {dtype}")),
+        Scalar::Float(v) if v.is_nan() && dtype.int_range().is_some() => {
+            Cause::Value(format!("NaN cannot be an element of {dtype}"))
+        }
+        Scalar::Float(v) if v.is_infinite() && dtype.int_range().is_some() => {
+            Cause::Overflow(format!("{v} does not fit in {dtype}"))
+        }
+        _ => return Ok(()),
+    };
+    Err(to_py(Error::new(cause).in_op("index")))
 }
 
 pub(super) unsafe extern "C" fn length(o: *mut PyObject) -> Py_ssize_t {
