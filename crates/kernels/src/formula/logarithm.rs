@@ -22,10 +22,16 @@ const SQRT_HALF: u32 = 0x3f35_04f3;
 pub(crate) fn split<I: Bits>(i: I, x: I::V) -> (I::V, I::V) {
     let tiny = i.lt(x, i.bits(0x0080_0000));
     let x = i.select(tiny, i.mul(x, i.c((1u32 << 24) as f64)), x);
+    let (n, f) = split_normal(i, x);
+    (i.sub(n, i.select(tiny, i.c(24.0), i.c(0.0))), f)
+}
+
+/// The same for numbers that are not denormal.
+#[inline(always)]
+fn split_normal<I: Bits>(i: I, x: I::V) -> (I::V, I::V) {
     let e = i.shr::<23>(i.sub_bits(x, i.bits(SQRT_HALF)));
     let m = i.sub_bits(x, i.shl::<23>(e));
-    let n = i.sub(i.of_int(e), i.select(tiny, i.c(24.0), i.c(0.0)));
-    (n, i.sub(m, i.c(1.0)))
+    (i.of_int(e), i.sub(m, i.c(1.0)))
 }
 
 /// `log(1 + f) - f` for a reduced argument.
@@ -43,10 +49,24 @@ pub(crate) fn edges<I: Bits>(i: I, x: I::V, y: I::V) -> I::V {
     i.select(i.lt(x, i.c(0.0)), i.c(f64::NAN), y)
 }
 
+/// The logarithm of a positive finite number as `n LN2_HI + q`.
+#[inline(always)]
+pub(super) fn log_parts<I: Bits>(i: I, x: I::V) -> (I::V, I::V) {
+    let (n, f) = split(i, x);
+    (n, i.add(i.fma(n, i.c(LN2_LO), tail(i, f)), f))
+}
+
+/// The logarithm of a number that is positive, finite and not denormal.
+#[inline(always)]
+pub(super) fn normal_log<I: Bits>(i: I, x: I::V) -> I::V {
+    let (n, f) = split_normal(i, x);
+    let q = i.add(i.fma(n, i.c(LN2_LO), tail(i, f)), f);
+    i.fma(n, i.c(LN2_HI), q)
+}
+
 #[inline(always)]
 pub(crate) fn log<I: Bits>(i: I, x: I::V) -> I::V {
-    let (n, f) = split(i, x);
-    let q = i.add(i.fma(n, i.c(LN2_LO), tail(i, f)), f);
+    let (n, q) = log_parts(i, x);
     edges(i, x, i.fma(n, i.c(LN2_HI), q))
 }
 

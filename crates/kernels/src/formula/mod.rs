@@ -14,6 +14,7 @@ pub mod count;
 mod each;
 pub(crate) mod error;
 pub(crate) mod exponential;
+pub(crate) mod gamma;
 pub(crate) mod logarithm;
 mod pack;
 pub(crate) mod power;
@@ -183,8 +184,9 @@ pub trait Lanes: Num {
     fn patch2(self, m: Self::M, y: Self::V, f: Fun2, a: Self::V, b: Self::V) -> Self::V;
 }
 
-/// Operations of real numbers. float32 has its own polynomials for the common functions (2.5 ulp or better, the
-/// normal distribution 5.2); float64 and the rare functions go lane by lane through the C library.
+/// Operations of real numbers. float32 has its own polynomials for nearly all functions (2.5 ulp or better, gamma and its
+/// kin 3, the normal distribution and gamma of negative numbers 5.2); float64 and what is left go lane by lane through the
+/// C library.
 pub trait Float: Lanes {
     fn div(self, a: Self::V, b: Self::V) -> Self::V;
     fn sqrt(self, a: Self::V) -> Self::V;
