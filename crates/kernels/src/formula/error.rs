@@ -1,5 +1,5 @@
 //! The error function, its inverse and the normal distribution in float32.
-use super::exponential::{exp, poly};
+use super::exponential::{exp, exp_of_sum, poly};
 use super::logarithm::normal_log;
 use super::{Bits, ONE_OVER_SQRT_TWO_PI};
 
@@ -88,11 +88,10 @@ const K: f64 = 4.0;
 #[inline(always)]
 fn tail<I: Bits>(i: I, x: I::V) -> (I::V, I::V, I::V) {
     let a = i.below(i.c(14.5), i.abs(x));
-    let square = i.mul(a, a);
-    // What the square lost in rounding: exp makes it a relative error.
-    let lost = i.fma(a, a, i.neg(square));
-    let e = exp(i, i.mul(square, i.c(-0.5)));
-    let e = i.fma(i.mul(lost, i.c(-0.5)), e, e);
+    let half = i.mul(a, i.c(-0.5));
+    let power = i.mul(a, half);
+    // What the product lost in rounding: exp makes it a relative error.
+    let e = exp_of_sum(i, power, i.fma(a, half, i.neg(power)));
     let r = i.div(i.c(1.0), i.add(a, i.c(K)));
     (a, e, i.mul(poly(i, i.mul(i.sub(a, i.c(K)), r), &TAIL), r))
 }

@@ -7,7 +7,7 @@
 //! The polynomials are weighed minimax fits of the named function in 40 digits, with coefficients that are rounded to
 //! float32 one after the other, lowest first, and those that are left fitted again after each.
 use super::Bits;
-use super::exponential::{LN2_HI, poly, scale};
+use super::exponential::{LN2_HI, poly};
 use super::logarithm::{log_parts, normal_log};
 use super::power::{constant, exp2_reduced, log2_parts, product, sum};
 use std::f64::consts::LOG2_E;
@@ -164,7 +164,7 @@ pub(crate) fn gamma<I: Bits>(i: I, x: I::V) -> I::V {
     let above = i.select(p.reflected, minus, y);
     let divisor = i.select(p.far, one, p.divisor(i, x));
     let below = i.select(p.reflected, i.mul(p.mirror(i), y), divisor);
-    let y = scale(i, i.div(above, below), i.select(p.reflected, i.neg(n), n));
+    let y = i.scale(i.div(above, below), i.select(p.reflected, i.neg(n), n));
     let pole = i.and(i.is_zero(p.rest), i.lt(x, zero));
     i.select(pole, i.c(f64::NAN), y)
 }

@@ -29,9 +29,15 @@ pub(crate) fn split<I: Bits>(i: I, x: I::V) -> (I::V, I::V) {
 /// The same for numbers that are not denormal.
 #[inline(always)]
 fn split_normal<I: Bits>(i: I, x: I::V) -> (I::V, I::V) {
-    let e = i.shr::<23>(i.sub_bits(x, i.bits(SQRT_HALF)));
+    let e = exponent(i, x);
     let m = i.sub_bits(x, i.shl::<23>(e));
     (i.of_int(e), i.sub(m, i.c(1.0)))
+}
+
+/// The `n` of [`split_normal`], as an integer.
+#[inline(always)]
+fn exponent<I: Bits>(i: I, x: I::V) -> I::V {
+    i.shr::<23>(i.sub_bits(x, i.bits(SQRT_HALF)))
 }
 
 /// `log(1 + f) - f` for a reduced argument.
@@ -94,15 +100,19 @@ fn scaled<I: Bits>(i: I, x: I::V, k: f64, hi: f64, lo: f64) -> I::V {
     edges(i, x, i.add(i.fma(n, i.c(hi), main), rest))
 }
 
-/// `log(1 + x)` without loss near 0: the rounding error of `1 + x` is added back, divided by it.
+/// `log(u)` with u = 1 + x rounded; what the rounding lost is put back into the fraction `u / 2^n - 1`, which is `x` itself
+/// where n is 0.
 #[inline(always)]
 pub(crate) fn log1p<I: Bits>(i: I, x: I::V) -> I::V {
     let one = i.c(1.0);
     let u = i.add(x, one);
     let lost = i.select(i.lt(one, x), i.sub(one, i.sub(u, x)), i.sub(x, i.sub(u, one)));
-    let (n, f) = split(i, u);
-    let fix = i.div(lost, u);
-    let q = i.add(i.add(i.fma(n, i.c(LN2_LO), tail(i, f)), fix), f);
+    // `u` is 0 or at least 2^-24, never denormal.
+    let (n, f) = split_normal(i, u);
+    // 2^(1 - n), which is 0 for the last n, where nothing is lost that counts.
+    let twice = i.sub_bits(i.c(2.0), i.shl::<23>(exponent(i, u)));
+    let f = i.fma(i.mul(lost, i.c(0.5)), twice, f);
+    let q = i.add(i.fma(n, i.c(LN2_LO), tail(i, f)), f);
     let y = edges(i, u, i.fma(n, i.c(LN2_HI), q));
     i.select(i.is_zero(x), x, y)
 }

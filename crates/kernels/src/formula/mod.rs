@@ -169,6 +169,11 @@ pub trait Bits: Float {
     fn below(self, a: Self::V, b: Self::V) -> Self::V;
     /// `a > b ? a : b`: the second operand where either is NaN.
     fn above(self, a: Self::V, b: Self::V) -> Self::V;
+    /// `y * 2^n`, rounded once, for `y` that is not denormal and integral `n` of at most 252 either way.
+    #[inline(always)]
+    fn scale(self, y: Self::V, n: Self::V) -> Self::V {
+        exponential::scale(self, y, n)
+    }
 }
 
 /// The height of the normal distribution at 0.

@@ -1,6 +1,6 @@
 //! Powers in float32: `2^(y log2 x)`, with the logarithm in two parts, since its error grows with the exponent.
 use super::Bits;
-use super::exponential::{poly, scale};
+use super::exponential::poly;
 use super::logarithm::split;
 use std::f64::consts::LOG2_E;
 
@@ -74,7 +74,7 @@ pub(crate) fn pow<I: Bits>(i: I, x: I::V, y: I::V) -> I::V {
     let p = i.below(i.c(200.0), i.above(i.c(-200.0), p));
     let n = i.round(p);
     let t = i.add(i.sub(p, n), p_lost);
-    let size = scale(i, exp2_reduced(i, t), n);
+    let size = i.scale(exp2_reduced(i, t), n);
     // Zero and infinity as the base; a base of one, which an infinite exponent does not change.
     let negative = i.lt(y, zero);
     let size = i.select(i.is_zero(x), i.select(negative, inf, zero), size);
