@@ -70,7 +70,7 @@ fn functions() {
         arccosh: |x| if x < 1.0 { f64::NAN } else { x.acosh() }, (1.0, 10.0), 2.5;
         arctanh: f64::atanh, (-1.0, 1.0), 2.5;
         cbrt: f64::cbrt, (-10.0, 10.0), 1.0;
-        gamma: |x| tgamma(x), (-5.0, 35.0), 0.51;
+        gamma: |x| tgamma(x), (-5.0, 35.0), 6.0;
         rsqrt: |x| 1.0 / x.sqrt(), (0.0, 10.0), 1.5;
         reciprocal: |x| 1.0 / x, (-2.0, 2.0), 0.51;
         floor: f64::floor, (-10.0, 10.0), 0.0;

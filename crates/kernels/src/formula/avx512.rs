@@ -172,5 +172,6 @@ impl Bits for Avx512<f32> {
         of_int(a) = _mm512_cvtepi32_ps(_mm512_castps_si512(a));
         below(a, b) = _mm512_min_ps(a, b);
         above(a, b) = _mm512_max_ps(a, b);
+        scale(y, n) = _mm512_scalef_ps(y, n);
     }
 }

@@ -32,9 +32,9 @@ pub(crate) fn power_of_two<I: Bits>(i: I, n: I::V) -> I::V {
     i.shl::<23>(i.add_bits(i.to_int(n), i.bits(127)))
 }
 
-/// `y * 2^n`, in two factors: neither overflows where the product does not, and denormal results round once.
+/// [`Bits::scale`] in two factors: neither overflows where the product does not, and denormal results round once.
 #[inline(always)]
-pub(crate) fn scale<I: Bits>(i: I, y: I::V, n: I::V) -> I::V {
+pub(super) fn scale<I: Bits>(i: I, y: I::V, n: I::V) -> I::V {
     let k = i.to_int(n);
     let half = i.shr::<1>(k);
     let rest = i.sub_bits(k, half);
@@ -54,7 +54,14 @@ pub(crate) fn exp_reduced<I: Bits>(i: I, r: I::V) -> I::V {
 pub(crate) fn exp<I: Bits>(i: I, x: I::V) -> I::V {
     let x = i.below(i.c(88.8), i.above(i.c(-104.0), x));
     let (n, r) = reduce(i, x);
-    scale(i, exp_reduced(i, r), n)
+    i.scale(exp_reduced(i, r), n)
+}
+
+/// `exp(x + lost)` for x in [-150, 88] and a small `lost`.
+#[inline(always)]
+pub(super) fn exp_of_sum<I: Bits>(i: I, x: I::V, lost: I::V) -> I::V {
+    let (n, r) = reduce(i, x);
+    i.scale(exp_reduced(i, i.add(r, lost)), n)
 }
 
 #[inline(always)]
@@ -62,7 +69,7 @@ pub(crate) fn exp2<I: Bits>(i: I, x: I::V) -> I::V {
     let x = i.below(i.c(128.5), i.above(i.c(-150.5), x));
     let n = i.round(x);
     let r = i.mul(i.sub(x, n), i.c(std::f64::consts::LN_2));
-    scale(i, exp_reduced(i, r), n)
+    i.scale(exp_reduced(i, r), n)
 }
 
 /// `exp(x) - 1` without loss near 0: `2^n (expm1(r) + 1) - 1`, put together so that n = 0 leaves expm1(r) alone.

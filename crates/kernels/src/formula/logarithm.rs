@@ -22,10 +22,22 @@ const SQRT_HALF: u32 = 0x3f35_04f3;
 pub(crate) fn split<I: Bits>(i: I, x: I::V) -> (I::V, I::V) {
     let tiny = i.lt(x, i.bits(0x0080_0000));
     let x = i.select(tiny, i.mul(x, i.c((1u32 << 24) as f64)), x);
-    let e = i.shr::<23>(i.sub_bits(x, i.bits(SQRT_HALF)));
+    let (n, f) = split_normal(i, x);
+    (i.sub(n, i.select(tiny, i.c(24.0), i.c(0.0))), f)
+}
+
+/// The same for numbers that are not denormal.
+#[inline(always)]
+fn split_normal<I: Bits>(i: I, x: I::V) -> (I::V, I::V) {
+    let e = exponent(i, x);
     let m = i.sub_bits(x, i.shl::<23>(e));
-    let n = i.sub(i.of_int(e), i.select(tiny, i.c(24.0), i.c(0.0)));
-    (n, i.sub(m, i.c(1.0)))
+    (i.of_int(e), i.sub(m, i.c(1.0)))
+}
+
+/// The `n` of [`split_normal`], as an integer.
+#[inline(always)]
+fn exponent<I: Bits>(i: I, x: I::V) -> I::V {
+    i.shr::<23>(i.sub_bits(x, i.bits(SQRT_HALF)))
 }
 
 /// `log(1 + f) - f` for a reduced argument.
@@ -43,10 +55,24 @@ pub(crate) fn edges<I: Bits>(i: I, x: I::V, y: I::V) -> I::V {
     i.select(i.lt(x, i.c(0.0)), i.c(f64::NAN), y)
 }
 
+/// The logarithm of a positive finite number as `n LN2_HI + q`.
+#[inline(always)]
+pub(super) fn log_parts<I: Bits>(i: I, x: I::V) -> (I::V, I::V) {
+    let (n, f) = split(i, x);
+    (n, i.add(i.fma(n, i.c(LN2_LO), tail(i, f)), f))
+}
+
+/// The logarithm of a number that is positive, finite and not denormal.
+#[inline(always)]
+pub(super) fn normal_log<I: Bits>(i: I, x: I::V) -> I::V {
+    let (n, f) = split_normal(i, x);
+    let q = i.add(i.fma(n, i.c(LN2_LO), tail(i, f)), f);
+    i.fma(n, i.c(LN2_HI), q)
+}
+
 #[inline(always)]
 pub(crate) fn log<I: Bits>(i: I, x: I::V) -> I::V {
-    let (n, f) = split(i, x);
-    let q = i.add(i.fma(n, i.c(LN2_LO), tail(i, f)), f);
+    let (n, q) = log_parts(i, x);
     edges(i, x, i.fma(n, i.c(LN2_HI), q))
 }
 
@@ -74,15 +100,19 @@ fn scaled<I: Bits>(i: I, x: I::V, k: f64, hi: f64, lo: f64) -> I::V {
     edges(i, x, i.add(i.fma(n, i.c(hi), main), rest))
 }
 
-/// `log(1 + x)` without loss near 0: the rounding error of `1 + x` is added back, divided by it.
+/// `log(u)` with u = 1 + x rounded; what the rounding lost is put back into the fraction `u / 2^n - 1`, which is `x` itself
+/// where n is 0.
 #[inline(always)]
 pub(crate) fn log1p<I: Bits>(i: I, x: I::V) -> I::V {
     let one = i.c(1.0);
     let u = i.add(x, one);
     let lost = i.select(i.lt(one, x), i.sub(one, i.sub(u, x)), i.sub(x, i.sub(u, one)));
-    let (n, f) = split(i, u);
-    let fix = i.div(lost, u);
-    let q = i.add(i.add(i.fma(n, i.c(LN2_LO), tail(i, f)), fix), f);
+    // `u` is 0 or at least 2^-24, never denormal.
+    let (n, f) = split_normal(i, u);
+    // 2^(1 - n), which is 0 for the last n, where nothing is lost that counts.
+    let twice = i.sub_bits(i.c(2.0), i.shl::<23>(exponent(i, u)));
+    let f = i.fma(i.mul(lost, i.c(0.5)), twice, f);
+    let q = i.add(i.fma(n, i.c(LN2_LO), tail(i, f)), f);
     let y = edges(i, u, i.fma(n, i.c(LN2_HI), q));
     i.select(i.is_zero(x), x, y)
 }

@@ -14,6 +14,7 @@ pub mod count;
 mod each;
 pub(crate) mod error;
 pub(crate) mod exponential;
+pub(crate) mod gamma;
 pub(crate) mod logarithm;
 mod pack;
 pub(crate) mod power;
@@ -168,6 +169,11 @@ pub trait Bits: Float {
     fn below(self, a: Self::V, b: Self::V) -> Self::V;
     /// `a > b ? a : b`: the second operand where either is NaN.
     fn above(self, a: Self::V, b: Self::V) -> Self::V;
+    /// `y * 2^n`, rounded once, for `y` that is not denormal and integral `n` of at most 252 either way.
+    #[inline(always)]
+    fn scale(self, y: Self::V, n: Self::V) -> Self::V {
+        exponential::scale(self, y, n)
+    }
 }
 
 /// The height of the normal distribution at 0.
@@ -183,8 +189,9 @@ pub trait Lanes: Num {
     fn patch2(self, m: Self::M, y: Self::V, f: Fun2, a: Self::V, b: Self::V) -> Self::V;
 }
 
-/// Operations of real numbers. float32 has its own polynomials for the common functions (2.5 ulp or better, the
-/// normal distribution 5.2); float64 and the rare functions go lane by lane through the C library.
+/// Operations of real numbers. float32 has its own polynomials for nearly all functions (2.5 ulp or better, gamma and its
+/// kin 3, the normal distribution and gamma of negative numbers 5.2); float64 and what is left go lane by lane through the
+/// C library.
 pub trait Float: Lanes {
     fn div(self, a: Self::V, b: Self::V) -> Self::V;
     fn sqrt(self, a: Self::V) -> Self::V;

@@ -1,6 +1,6 @@
 //! Powers in float32: `2^(y log2 x)`, with the logarithm in two parts, since its error grows with the exponent.
 use super::Bits;
-use super::exponential::{poly, scale};
+use super::exponential::poly;
 use super::logarithm::split;
 use std::f64::consts::LOG2_E;
 
@@ -11,18 +11,18 @@ const EXP2: [f32; 6] =
     [std::f32::consts::LN_2, 0.240_226_5, 0.055_503_28, 0.009_618_004, 0.001_340_029_6, 0.000_154_763_3];
 
 /// A number as the sum of a value and what its rounding lost.
-type Two<V> = (V, V);
+pub(super) type Two<V> = (V, V);
 
 /// A constant in two parts.
 #[inline(always)]
-fn constant<I: Bits>(i: I, v: f64) -> Two<I::V> {
+pub(super) fn constant<I: Bits>(i: I, v: f64) -> Two<I::V> {
     let hi = v as f32 as f64;
     (i.c(hi), i.c(v - hi))
 }
 
 /// The product of two sums.
 #[inline(always)]
-fn product<I: Bits>(i: I, (a, al): Two<I::V>, (b, bl): Two<I::V>) -> Two<I::V> {
+pub(super) fn product<I: Bits>(i: I, (a, al): Two<I::V>, (b, bl): Two<I::V>) -> Two<I::V> {
     let p = i.mul(a, b);
     let lost = i.fma(a, b, i.neg(p));
     (p, i.fma(al, b, i.fma(a, bl, lost)))
@@ -30,14 +30,14 @@ fn product<I: Bits>(i: I, (a, al): Two<I::V>, (b, bl): Two<I::V>) -> Two<I::V> {
 
 /// The sum of two sums, the first of which is larger or zero.
 #[inline(always)]
-fn sum<I: Bits>(i: I, (a, al): Two<I::V>, (b, bl): Two<I::V>) -> Two<I::V> {
+pub(super) fn sum<I: Bits>(i: I, (a, al): Two<I::V>, (b, bl): Two<I::V>) -> Two<I::V> {
     let s = i.add(a, b);
     (s, i.add(i.add(i.sub(a, s), b), i.add(al, bl)))
 }
 
 /// log2 of a positive finite number in two parts: `n + log2(1 + f)`, the latter as 2 arctanh(f / (2 + f)).
 #[inline(always)]
-fn log2_parts<I: Bits>(i: I, x: I::V) -> Two<I::V> {
+pub(super) fn log2_parts<I: Bits>(i: I, x: I::V) -> Two<I::V> {
     let zero = i.c(0.0);
     let (n, f) = split(i, x);
     let d = i.add(f, i.c(2.0));
@@ -57,6 +57,12 @@ fn log2_parts<I: Bits>(i: I, x: I::V) -> Two<I::V> {
     sum(i, (n, zero), product(i, ln, constant(i, LOG2_E)))
 }
 
+/// `2^t` for |t| <= 1/2.
+#[inline(always)]
+pub(super) fn exp2_reduced<I: Bits>(i: I, t: I::V) -> I::V {
+    i.fma(poly(i, t, &EXP2), t, i.c(1.0))
+}
+
 #[inline(always)]
 pub(crate) fn pow<I: Bits>(i: I, x: I::V, y: I::V) -> I::V {
     let (zero, one, inf) = (i.c(0.0), i.c(1.0), i.c(f64::INFINITY));
@@ -68,7 +74,7 @@ pub(crate) fn pow<I: Bits>(i: I, x: I::V, y: I::V) -> I::V {
     let p = i.below(i.c(200.0), i.above(i.c(-200.0), p));
     let n = i.round(p);
     let t = i.add(i.sub(p, n), p_lost);
-    let size = scale(i, i.fma(poly(i, t, &EXP2), t, one), n);
+    let size = i.scale(exp2_reduced(i, t), n);
     // Zero and infinity as the base; a base of one, which an infinite exponent does not change.
     let negative = i.lt(y, zero);
     let size = i.select(i.is_zero(x), i.select(negative, inf, zero), size);

@@ -97,6 +97,7 @@ impl<I: Bits> Bits for Wide<I> {
         of_int(a);
         below(a, b);
         above(a, b);
+        scale(y, n);
     }
     #[inline(always)]
     fn shl<const N: i32>(self, a: Self::V) -> Self::V {
