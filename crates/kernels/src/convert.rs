@@ -6,6 +6,7 @@ mod cast;
 mod copy;
 mod cross;
 mod half;
+mod same;
 mod transpose;
 
 pub(crate) use cast::{Cast, cast_fn};

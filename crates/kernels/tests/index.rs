@@ -1,6 +1,7 @@
 //! Indexing against loops over coordinates.
 mod arrays;
 use arrays::*;
+use gluonish_base::isa::{self, Isa};
 use gluonish_base::{Cause, DType, Dims};
 use gluonish_kernels::Mode;
 use gluonish_kernels::index::*;
@@ -247,7 +248,9 @@ fn masks() {
 #[test]
 fn large_masks() {
     let shape = [3, 130, 401];
-    for layout in LAYOUTS {
+    let levels = [Isa::Portable, Isa::Avx2, Isa::Avx512];
+    for (layout, level) in LAYOUTS.into_iter().flat_map(|layout| levels.map(|level| (layout, level))) {
+        isa::limit(level);
         let mask = Array::laid_out(layout, DType::Bool, &shape[1..], |i| (noise(i) > 0.3) as u8 as f64);
         let x = Array::laid_out(layout, DType::F32, &shape, |i| i as f64);
         let set: Vec<usize> = (0..mask.len()).filter(|i| mask.get(*i) != 0.0).collect();
@@ -267,6 +270,7 @@ fn large_masks() {
             assert_eq!(whole.get(i), want, "{layout:?}");
         }
     }
+    isa::limit(isa::detected());
 }
 
 fn span(axis: usize, axes: usize) -> Span {

@@ -1,7 +1,9 @@
-//! Joining arrays, element by element.
+//! Joining arrays and copying parts of them, element by element.
 mod arrays;
 use arrays::*;
-use gluonish_base::DType;
+use gluonish_base::isa::{Isa, detected, limit};
+use gluonish_base::{DType, Dims};
+use gluonish_kernels::convert::copy_view;
 use gluonish_kernels::movement::concat;
 use gluonish_kernels::{Mode, View};
 
@@ -53,4 +55,46 @@ fn types_are_converted_and_sizes_checked() {
     assert_eq!(out.values(), [0.0, 1.0, 2.5]);
     assert!(concat(&cx(1), &[a.view()], 0, &out.out(Mode::Write)).is_err());
     assert!(concat(&cx(1), &[a.view(), a.view()], 0, &out.out(Mode::Write)).is_err());
+}
+
+#[test]
+fn long_rows_are_joined_whole() {
+    let widths = [200, 1, 0, 130];
+    let parts = widths.map(|n| Array::new(DType::F32, &[700, n], |i| (i as isize + 1000 * n) as f64));
+    for threads in [1, 2] {
+        let mut out = Array::new(DType::F32, &[700, 331], |_| 0.0);
+        concat(&cx(threads), &parts.each_ref().map(Array::view), 1, &out.out(Mode::Write)).unwrap();
+        for row in 0..700 {
+            let pieces = parts.iter().flat_map(|p| {
+                let n = p.shape[1] as usize;
+                (0..n).map(move |i| p.get(row * n + i))
+            });
+            assert!(pieces.enumerate().all(|(i, v)| out.get(row * 331 + i) == v), "{row}");
+        }
+    }
+}
+
+#[test]
+fn every_stride_on_every_instruction_set() {
+    for isa in [Isa::Portable, Isa::Avx2, Isa::Avx512] {
+        limit(isa);
+        for dtype in [DType::Bool, DType::U8, DType::F16, DType::F32, DType::F64] {
+            for step in -3..=5 {
+                for n in [0, 1, 2, 15, 16, 17, 33, 127, 129, 300] {
+                    // The last row ends with the last value: nothing behind it may be read.
+                    let width = (n - 1).max(0) * isize::abs(step) + 1;
+                    let x = Array::new(dtype, &[3, width], |i| (i % 2) as f64 * ((i / 2 % 40) as f64 + 1.0));
+                    let (shape, strides) = (Dims::of(&[3, n]), Dims::of(&[width, step]));
+                    let first = if step < 0 { width - 1 } else { 0 };
+                    let mut out = Array::new(dtype, &[3, n], |_| 1.0);
+                    copy_view(&cx(2), &x.view().part(&shape, &strides, first), &out.out(Mode::Write)).unwrap();
+                    for i in 0..out.len() as isize {
+                        let from = i / n * width + first + i % n * step;
+                        assert_eq!(out.get(i as usize), x.get(from as usize), "{isa:?} {dtype} {step} {n}");
+                    }
+                }
+            }
+        }
+    }
+    limit(detected());
 }

@@ -139,3 +139,48 @@ fn nothing_and_too_much() {
     let mut out = Array::new(DType::F32, &[0], |_| 0.0);
     topk(&cx(1), &x.view(), 0, true, Some(&out.out(Mode::Write)), None).unwrap();
 }
+
+/// Wide types are sorted by what their values have above the least.
+#[test]
+fn near_and_far_values() {
+    let far = [i64::MIN as f64, -1.0, 2f64.powi(62)];
+    for (dtype, base) in [(DType::I64, 0.0), (DType::I64, -(2f64.powi(52))), (DType::U64, 2f64.powi(52))] {
+        for n in [300, 5000] {
+            for extra in [&[][..], &far] {
+                if dtype == DType::U64 && !extra.is_empty() {
+                    continue;
+                }
+                let value = |i: usize| extra.get(i).copied().unwrap_or(base + (noise(i) * 2e9).round());
+                let x = Array::new(dtype, &[n], value);
+                for ascending in [true, false] {
+                    let mut order: Vec<usize> = (0..n as usize).collect();
+                    order.sort_by(|&a, &b| if ascending { x.int(a).cmp(&x.int(b)) } else { x.int(b).cmp(&x.int(a)) });
+                    let mut places = Array::new(DType::I64, &[n], |_| 0.0);
+                    let mut sorted = Array::new(dtype, &[n], |_| 0.0);
+                    argsort(&cx(2), &x.view(), 0, ascending, &places.out(Mode::Write)).unwrap();
+                    sort(&cx(2), &x.view(), 0, ascending, &sorted.out(Mode::Write)).unwrap();
+                    for (i, &o) in order.iter().enumerate() {
+                        assert_eq!((places.int(i), sorted.int(i)), (o as i64, x.int(o)));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Each value is better than all before it, or none is.
+#[test]
+fn the_best_come_last_or_first() {
+    for k in [1, 10, 40, 400] {
+        for ascending in [true, false] {
+            for falls in [true, false] {
+                let x = Array::new(DType::F32, &[1000], |i| if falls { 1000 - i } else { i } as f64);
+                let mut indices = Array::new(DType::I64, &[k], |_| 0.0);
+                topk(&cx(1), &x.view(), 0, ascending, None, Some(&indices.out(Mode::Write))).unwrap();
+                let from_end = ascending == falls;
+                let want = (0..k as usize).map(|j| if from_end { 999 - j } else { j } as f64);
+                assert_eq!(indices.values(), want.collect::<Vec<f64>>());
+            }
+        }
+    }
+}

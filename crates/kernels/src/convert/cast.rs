@@ -1,5 +1,6 @@
 //! The table of casts: every element type to every other.
 use super::half::{BF16, Bool, F16};
+use super::same::move_fn;
 use gluonish_base::DType;
 use gluonish_base::isa::{Isa, isa};
 
@@ -155,12 +156,18 @@ static AVX2: Table = table!(avx2: Bool u8 u16 u32 u64 i8 i16 i32 i64 F16 BF16 f3
 /// The conversion from one element type to another.
 #[inline]
 pub(crate) fn cast_fn(from: DType, to: DType) -> Cast {
+    // Bools are cast to themselves: what is not 0 becomes 1.
+    if from == to && from != DType::Bool {
+        return move_fn(from.size());
+    }
     if isa() < Isa::Avx2 {
         return PLAIN[from as usize][to as usize];
     }
     match (from, to) {
         #[cfg(target_arch = "x86_64")]
         (DType::F16, DType::F32) => f16c::load,
+        #[cfg(target_arch = "x86_64")]
+        (DType::F32, DType::F16) if isa() == Isa::Avx512 => f16c::store_16,
         #[cfg(target_arch = "x86_64")]
         (DType::F32, DType::F16) => f16c::store,
         #[cfg(target_arch = "x86_64")]
@@ -202,6 +209,22 @@ mod f16c {
                 dst.add(2 * k).cast::<__m128i>().write_unaligned(h);
             }
             body::<f32, F16>(dst.add(2 * whole), to, src.add(4 * whole), from, n - whole);
+        }
+    }
+
+    /// # Safety
+    /// As for [`super::Cast`], and the processor has F16C and AVX-512.
+    #[target_feature(enable = "avx2,f16c,avx512f")]
+    pub(super) unsafe fn store_16(dst: *mut u8, to: isize, src: *const u8, from: isize, n: usize) {
+        let whole = if (to, from) == (1, 1) { n & !15 } else { 0 };
+        // SAFETY: whole groups of sixteen lie within both sides; the rest is passed on.
+        unsafe {
+            for k in (0..whole).step_by(16) {
+                let x = src.add(4 * k).cast::<__m512>().read_unaligned();
+                let h = _mm512_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(x);
+                dst.add(2 * k).cast::<__m256i>().write_unaligned(h);
+            }
+            store(dst.add(2 * whole), to, src.add(4 * whole), from, n - whole);
         }
     }
 }

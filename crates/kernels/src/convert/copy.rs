@@ -138,7 +138,10 @@ pub fn copy_view(cx: &Cx, src: &View<'_>, dst: &Out<'_>) -> Result {
     if copy_crossed(cx, &space) {
         return Ok(());
     }
-    space.cut(TILE);
+    // Long lines that both sides go along need no tiles.
+    let turned = space.transposed().is_some();
+    let lines = !turned && space.dims[..space.ndim].last().is_some_and(|n| *n >= LONG);
+    space.cut(if lines { CHUNK } else { TILE });
     let (tiles, per) = (space.tiles(), (CHUNK / space.tile_values()).max(1));
     let space = Shared(space);
     pool::run(tiles.div_ceil(per), cx.threads, |c| {
@@ -146,7 +149,7 @@ pub fn copy_view(cx: &Cx, src: &View<'_>, dst: &Out<'_>) -> Result {
         scratch::with(TILE * 8, |buffer| {
             for t in c * per..tiles.min((c + 1) * per) {
                 // SAFETY: the views are valid, the tiles disjoint, the buffer holds a tile.
-                unsafe { copy_part(&space.0, t, buffer) };
+                unsafe { copy_part(&space.0, t, turned.then_some(buffer)) };
             }
         });
     });
@@ -163,21 +166,21 @@ static IDENTITY: crate::map::Map = crate::map!(
 
 /// Values of a tile of a copy.
 const TILE: usize = 1024;
+/// Values of a line that is copied as it is.
+const LONG: usize = 128;
 
 /// # Safety
-/// The operands of the space are valid; `buffer` holds a tile of the widest type.
-unsafe fn copy_part(space: &Space, tile: usize, buffer: *mut u8) {
+/// The operands of the space are valid; a `buffer`, for sides that go different ways, holds a tile of the widest type.
+unsafe fn copy_part(space: &Space, tile: usize, buffer: Option<*mut u8>) {
     let p = space.part(tile);
     let side = |o: &'_ Operand| (o.at(space.ndim, &p), o.dtype);
     let (o, x) = (&space.operands[0], &space.operands[1]);
     let ((dp, dd), (sp, sd)) = (side(o), side(x));
     let (dst, src) =
         (Side { ptr: dp, dtype: dd, strides: &o.strides }, Side { ptr: sp, dtype: sd, strides: &x.strides });
-    let last = space.ndim.wrapping_sub(1);
-    let crossed = space.ndim > 1 && x.strides[last].unsigned_abs() > 1 && o.strides[last].unsigned_abs() == 1;
     // SAFETY: both sides cover the part; the buffer is large enough for it.
     unsafe {
-        if crossed && sd != dd {
+        if let Some(buffer) = buffer.filter(|_| sd != dd) {
             // Through the buffer: read in the source's order, write in the target's.
             let s = packed(space.ndim, &p.extent);
             let tile = Side { ptr: buffer, dtype: dd, strides: &s };

@@ -50,10 +50,14 @@ pub fn split(cx: &Cx, indices: &View<'_>, shape: &Dims, out: &Out<'_>) -> Result
         for from in (task * CHUNK..to).step_by(STRIP) {
             let n = STRIP.min(to - from);
             numbers.read(from, &mut rest[..n])?;
-            for (d, write) in writers.iter().enumerate().rev() {
+            for (d, write) in writers.iter().enumerate().skip(1).rev() {
                 let size = shape[d] as usize;
                 rest[..n].iter_mut().zip(&mut strip).for_each(|(r, s)| (*s, *r) = (*r % size, *r / size));
                 write.strip(from, &strip[..n]);
+            }
+            // What is left is the first coordinate.
+            if let Some(write) = writers.first() {
+                write.strip(from, &rest[..n]);
             }
         }
         Ok(())
@@ -96,6 +100,12 @@ impl Writer {
         Writer { place: Shared(ptr.cast()), walk: Walk::new(shape, [strides]).coalesced(), mode }
     }
     fn strip(&self, from: usize, values: &[usize]) {
+        if self.mode == Mode::Write && self.walk.shape.len() == 1 && self.walk.strides[0][0] == 1 {
+            // SAFETY: as below; numbers of elements are below 2^63.
+            return unsafe {
+                std::ptr::copy_nonoverlapping(values.as_ptr().cast(), self.place.at(from as isize), values.len());
+            };
+        }
         let mut values = values.iter();
         self.walk.for_each(from, from + values.len(), |[at]| {
             if let Some(v) = values.next() {

@@ -1,11 +1,11 @@
 //! Reading and writing where a mask (of any type) is not zero.
 use super::positions::STRIP;
 use super::rows::{Mover, Rows};
-use crate::by_dtype;
 use crate::convert::fill;
 use crate::dispatch::Elem;
 use crate::view::{Cx, Mode, Out, View};
 use crate::walk::{Shared, Walk};
+use crate::{by_dtype, per_isa};
 use gluonish_base::{Cause, DType, Dims, Result, Scalar, pool};
 
 /// Elements of the mask that one task goes through.
@@ -38,7 +38,7 @@ impl Set {
         let each = Shared(counts.as_mut_ptr());
         pool::run(set.chunks(), threads, |chunk| {
             let mut n = 0;
-            set.strips(chunk, |from, len| n += set.count(from, len));
+            set.strips(chunk, |from, len| n += sum(&set.truths(from, len)));
             // SAFETY: each chunk has a place of its own.
             unsafe { *each.at(chunk as isize + 1) = n };
         });
@@ -63,37 +63,30 @@ impl Set {
         (chunk * CHUNK..to).step_by(STRIP).for_each(|from| f(from, STRIP.min(to - from)));
     }
 
-    #[inline(always)]
-    fn each<T: Elem>(&self, from: usize, n: usize, mut f: impl FnMut(bool)) {
-        let src = self.ptr.at(0).cast::<T>();
-        let truth = |v: T| if T::DTYPE == DType::Bool { v.to_i64() != 0 } else { v.to_f64() != 0.0 };
-        if self.walk.shape.len() == 1 && self.walk.strides[0][0] == 1 {
-            // SAFETY: this and below: places of the mask's own dimensions.
-            return unsafe { std::slice::from_raw_parts(src.add(from), n) }.iter().for_each(|v| f(truth(*v)));
-        }
-        // SAFETY: as above.
-        self.walk.for_each(from, from + n, |[at]| f(truth(unsafe { *src.offset(at) })));
-    }
-
-    fn count(&self, from: usize, len: usize) -> usize {
+    /// A strip as bytes, 1 where the mask is set, and zeros after it.
+    fn truths(&self, from: usize, len: usize) -> [u8; STRIP] {
+        let mut truths = [0; STRIP];
         by_dtype!(self.dtype, T => {
-            let mut n = 0u32;
-            self.each::<T>(from, len, |set| n += set as u32);
-            n as usize
-        })
+            let src = self.ptr.at(0).cast::<T>();
+            if self.walk.shape.len() == 1 && self.walk.strides[0][0] == 1 {
+                // SAFETY: this and below: places of the mask's own dimensions.
+                mark(unsafe { std::slice::from_raw_parts(src.add(from), len) }, &mut truths);
+            } else {
+                let mut marks = truths.iter_mut();
+                self.walk.for_each(from, from + len, |[at]| {
+                    if let Some(m) = marks.next() {
+                        // SAFETY: as above.
+                        *m = is_set(unsafe { *src.offset(at) }) as u8;
+                    }
+                });
+            }
+        });
+        truths
     }
 
     /// The positions of those that are set in a strip.
-    fn read<'a>(&self, from: usize, len: usize, out: &'a mut [usize; STRIP]) -> &'a [usize] {
-        let mut n = 0;
-        by_dtype!(self.dtype, T => {
-            let mut at = from;
-            self.each::<T>(from, len, |set| {
-                out[n.min(STRIP - 1)] = at;
-                n += set as usize;
-                at += 1;
-            });
-        });
+    fn read<'a>(&self, from: usize, len: usize, out: &'a mut Places) -> &'a [usize] {
+        let n = places(&self.truths(from, len), from, out);
         &out[..n]
     }
 
@@ -103,13 +96,84 @@ impl Set {
         pool::run(rows.groups() * chunks, threads, |task| {
             let group = rows.group(task / chunks);
             let mut at = self.before[task % chunks];
-            let mut space = [0; STRIP];
+            let mut space = [0; STRIP + 8];
             self.strips(task % chunks, |from, len| {
                 let numbers = self.read(from, len, &mut space);
                 f(group, at, numbers);
                 at += numbers.len();
             });
         });
+    }
+}
+
+/// Room for the positions of a strip: the last eight may be written though fewer are meant.
+type Places = [usize; STRIP + 8];
+
+/// For every eight bits, where those that are set stand.
+static SET: [[u8; 8]; 256] = {
+    let mut table = [[0; 8]; 256];
+    let mut bits = 0;
+    while bits < 256 {
+        let (mut k, mut n) = (0, 0);
+        while k < 8 {
+            if bits >> k & 1 == 1 {
+                table[bits][n] = k as u8;
+                n += 1;
+            }
+            k += 1;
+        }
+        bits += 1;
+    }
+    table
+};
+
+#[inline(always)]
+fn is_set<T: Elem>(v: T) -> bool {
+    match T::DTYPE {
+        DType::F64 => v.to_f64() != 0.0,
+        d if d.is_float() => v.to_f32() != 0.0,
+        _ => v.to_i64() != 0,
+    }
+}
+
+// Loops by number: an iterator may not become part of code for an instruction set.
+per_isa! {
+    /// 1 for each value that is not zero.
+    fn mark[T: Elem](values: &[T], truths: &mut [u8; STRIP]) {
+        for k in 0..values.len().min(STRIP) {
+            truths[k] = is_set(values[k]) as u8;
+        }
+    }
+}
+
+per_isa! {
+    fn sum(truths: &[u8; STRIP]) -> usize {
+        let mut n = 0u32;
+        for k in 0..STRIP {
+            n += truths[k] as u32;
+        }
+        n as usize
+    }
+}
+
+per_isa! {
+    /// The positions of the ones in a strip that begins at `from`; returns how many there are.
+    fn places(truths: &[u8; STRIP], from: usize, out: &mut Places) -> usize {
+        let (eights, _) = truths.as_chunks::<8>();
+        let mut n = 0;
+        for k in 0..STRIP / 8 {
+            let eight = u64::from_le_bytes(eights[k]);
+            // The product's highest byte gathers the ones as bits, or adds them up.
+            let set = SET[(eight.wrapping_mul(0x0102_0408_1020_4080) >> 56) as usize];
+            let mut eight_places = [0; 8];
+            for j in 0..8 {
+                eight_places[j] = from + 8 * k + set[j] as usize;
+            }
+            // SAFETY: at most eight for each eight before, so eight more fit.
+            unsafe { out.as_mut_ptr().add(n).cast::<[usize; 8]>().write(eight_places) };
+            n += (eight.wrapping_mul(0x0101_0101_0101_0101) >> 56) as usize;
+        }
+        n
     }
 }
 
@@ -126,16 +190,21 @@ pub fn flat_nonzero(cx: &Cx, mask: &View<'_>, out: &Out<'_>) -> Result {
     let (stride, fresh) = (out.view.strides[0], out.mode == Mode::Write);
     pool::run(set.chunks(), cx.threads, |chunk| {
         let mut at = set.before[chunk] as isize;
-        let mut space = [0; STRIP];
+        let mut space = [0; STRIP + 8];
         set.strips(chunk, |from, len| {
-            for n in set.read(from, len, &mut space) {
-                // SAFETY: a place of the output that belongs to this chunk: `check` has counted them.
-                unsafe {
-                    let to = place.at(at * stride);
-                    *to = *n as i64 + if fresh { 0 } else { *to };
+            let numbers = set.read(from, len, &mut space);
+            // SAFETY: places of the output that belong to this chunk: `check` has counted them.
+            unsafe {
+                if fresh && stride == 1 {
+                    std::ptr::copy_nonoverlapping(numbers.as_ptr().cast(), place.at(at), numbers.len());
+                } else {
+                    for (k, n) in (at..).zip(numbers) {
+                        let to = place.at(k * stride);
+                        *to = *n as i64 + if fresh { 0 } else { *to };
+                    }
                 }
-                at += 1;
             }
+            at += numbers.len() as isize;
         });
     });
     Ok(())

@@ -1,9 +1,9 @@
 //! Reading indices: from any type to checked positions, a strip at a time.
 use super::Bounds;
-use crate::by_dtype;
 use crate::dispatch::Elem;
 use crate::view::View;
 use crate::walk::{Shared, Walk};
+use crate::{by_dtype, per_isa};
 use gluonish_base::{Cause, DType, Dims, Error, Result, pool};
 use std::sync::{Mutex, PoisonError};
 
@@ -84,13 +84,13 @@ impl Positions {
     #[inline]
     fn fix(&self, from: usize, out: &mut [usize], limit: i64, fix: impl Fn(i64) -> i64) -> bool {
         by_dtype!(self.dtype, T => {
+            if self.walk.shape.len() == 1 && self.walk.strides[0][0] == 1 {
+                let first = self.ptr.at(0).cast::<T>().wrapping_add(from);
+                // SAFETY: places of the indices' own dimension.
+                return fix_line(unsafe { std::slice::from_raw_parts(first, out.len()) }, limit, fix, out);
+            }
             let mut good = true;
-            self.each::<T>(from, out, |v, to| {
-                let (i, whole) = integer(v);
-                let at = fix(i);
-                good &= whole & ((at as u64) < limit as u64);
-                *to = at as usize;
-            });
+            self.each::<T>(from, out, |v, to| good &= fix_one(v, limit, &fix, to));
             good
         })
     }
@@ -102,11 +102,6 @@ impl Positions {
             0 => {
                 // SAFETY: this and those below are places of the indices' own dimensions.
                 out.iter_mut().for_each(|to| f(unsafe { *src }, to));
-            }
-            1 if self.walk.strides[0][0] == 1 => {
-                // SAFETY: as above.
-                let line = unsafe { std::slice::from_raw_parts(src.add(from), out.len()) };
-                line.iter().zip(out).for_each(|(v, to)| f(*v, to));
             }
             1 => {
                 let stride = self.walk.strides[0][0];
@@ -154,6 +149,26 @@ impl Positions {
             Bounds::Strict => (0..n).contains(&i),
         };
         (!inside).then(|| Cause::Index { index: i, axis: self.axis, size: self.size }.into())
+    }
+}
+
+/// Stores what an index is fixed to; false if it is no whole number or then not below `limit`.
+#[inline(always)]
+fn fix_one<T: Elem>(v: T, limit: i64, fix: &impl Fn(i64) -> i64, to: &mut usize) -> bool {
+    let (i, whole) = integer(v);
+    let at = fix(i);
+    *to = at as usize;
+    whole & ((at as u64) < limit as u64)
+}
+
+per_isa! {
+    fn fix_line[T: Elem, F: Fn(i64) -> i64](line: &[T], limit: i64, fix: F, out: &mut [usize]) -> bool {
+        let mut good = true;
+        // By number: an iterator may not become part of code for an instruction set.
+        for k in 0..line.len().min(out.len()) {
+            good &= fix_one(line[k], limit, &fix, &mut out[k]);
+        }
+        good
     }
 }
 

@@ -287,16 +287,19 @@ impl Rows {
     pub(super) fn gather(&self, positions: &Positions, mover: Mover, threads: usize) -> Result {
         let (groups, each) = (self.groups(), self.share());
         let numbers = Numbers::of(positions, groups)?;
-        let tasks = self.count.div_ceil(each);
-        in_order(groups * tasks, threads, |task| {
-            let group = self.group(task / tasks);
+        // A task is a part of a group, or several groups of few rows.
+        let (tasks, together) = (self.count.div_ceil(each), (each / self.count.max(1)).max(1));
+        in_order(groups.div_ceil(together) * tasks, threads, |task| {
+            let first = task / tasks * together;
             let from = task % tasks * each;
             let to = self.count.min(from + each);
             let mut space = [0; STRIP];
-            for at in (from..to).step_by(STRIP) {
-                let strip = numbers.strip(at, STRIP.min(to - at), &mut space)?;
-                // SAFETY: the numbers were checked; each place of the list is written by one task.
-                unsafe { self.fetch(group, at, strip, mover) };
+            for group in (first..groups.min(first + together)).map(|g| self.group(g)) {
+                for at in (from..to).step_by(STRIP) {
+                    let strip = numbers.strip(at, STRIP.min(to - at), &mut space)?;
+                    // SAFETY: the numbers were checked; each place of the list is written by one task.
+                    unsafe { self.fetch(group, at, strip, mover) };
+                }
             }
             Ok(())
         })

@@ -6,6 +6,7 @@ use gluonish_base::DType;
 const NARROW: u64 = u32::MAX as u64;
 
 /// Whether keys of a type have at most 32 bits.
+#[inline(always)]
 pub(super) const fn is_narrow(d: DType) -> bool {
     d.size() <= 4
 }

@@ -4,87 +4,88 @@ use crate::walk::Shared;
 use gluonish_base::pool;
 
 /// Below this, comparing is quicker than counting digits.
-const FEW: usize = 2048;
+const FEW: usize = 256;
 /// From here on threads share the work.
 const MANY: usize = 1 << 17;
 /// Bits of a digit: the counters fit the first cache.
 const DIGIT: u32 = 8;
 const DIGITS: usize = 1 << DIGIT;
+/// Digits of the widest key.
+const MOST: usize = (u64::BITS / DIGIT) as usize;
 
 /// Sorts by key; equal keys stay as they are if the items are given in the order of their positions. The result is the
 /// same for any number of threads, for no two items with positions are equal.
-pub(super) fn sort<I: Item>(items: &mut Vec<I>, threads: usize) {
-    let parts = threads.next_power_of_two();
-    if items.len() < MANY || parts == 1 {
-        let mut spare = Vec::new();
-        return sort_part(items, &mut spare);
-    }
-    let n = items.len();
-    let bound = |part: usize| n * part / parts;
-    let all = Shared(items.as_mut_ptr());
-    pool::run(parts, threads, |p| {
-        let (from, to) = (bound(p), bound(p + 1));
-        // SAFETY: parts are disjoint ranges of the vector, which outlives the region.
-        sort_part(unsafe { std::slice::from_raw_parts_mut(all.at(from as isize), to - from) }, &mut Vec::new());
-    });
-    let mut spare = vec![I::default(); n];
-    let mut width = 1;
-    while width < parts {
-        let (from, to) = (&*items, Shared(spare.as_mut_ptr()));
-        pool::run(parts / (2 * width), threads, |p| {
-            let at = |k: usize| bound(2 * width * p + k * width);
-            // SAFETY: pairs of parts are disjoint ranges of the vector, which outlives the region.
-            let out = unsafe { std::slice::from_raw_parts_mut(to.at(at(0) as isize), at(2) - at(0)) };
-            merge(&from[at(0)..at(1)], &from[at(1)..at(2)], out);
-        });
-        std::mem::swap(items, &mut spare);
-        width *= 2;
-    }
-}
-
-fn merge<I: Item>(a: &[I], b: &[I], out: &mut [I]) {
-    let (mut i, mut j) = (0, 0);
-    for o in out {
-        let left = j == b.len() || (i < a.len() && a[i] <= b[j]);
-        *o = if left { a[i] } else { b[j] };
-        i += left as usize;
-        j += !left as usize;
-    }
-}
-
-fn sort_part<I: Item>(items: &mut [I], spare: &mut Vec<I>) {
+fn sort<I: Item>(items: &mut Vec<I>, spare: &mut Vec<I>, threads: usize) {
     if items.len() < FEW {
         return items.sort_unstable();
     }
     spare.resize(items.len(), I::default());
+    if items.len() < MANY { sort_alone(items, spare) } else { sort_shared(items, spare, threads) }
+}
+
+/// All digits are counted in one go; `spare` is as long as `items`.
+fn sort_alone<I: Item>(items: &mut Vec<I>, spare: &mut Vec<I>) {
     let passes = I::BITS.div_ceil(DIGIT);
-    let mut counts = vec![[0usize; DIGITS]; passes as usize];
+    let mut counts = [[0u32; DIGITS]; MOST];
     for item in items.iter() {
-        for (p, c) in counts.iter_mut().enumerate() {
-            c[digit(*item, p as u32)] += 1;
+        for (p, c) in (0..passes).zip(&mut counts) {
+            c[digit(*item, p)] += 1;
         }
     }
-    let (mut from, mut to) = (items, &mut spare[..]);
-    let mut moved = false;
-    for (p, starts) in counts.iter_mut().enumerate() {
+    for (p, starts) in (0..passes).zip(&mut counts) {
         // A digit that all items share changes nothing.
-        if starts[digit(from[0], p as u32)] == from.len() {
+        if starts[digit(items[0], p)] as usize == items.len() {
             continue;
         }
         let mut at = 0;
         for s in starts.iter_mut() {
             (*s, at) = (at, at + *s);
         }
-        for item in from.iter() {
-            let place = &mut starts[digit(*item, p as u32)];
-            to[*place] = *item;
+        for item in items.iter() {
+            let place = &mut starts[digit(*item, p)];
+            spare[*place as usize] = *item;
             *place += 1;
         }
-        std::mem::swap(&mut from, &mut to);
-        moved = !moved;
+        std::mem::swap(items, spare);
     }
-    if moved {
-        to.copy_from_slice(from);
+}
+
+/// Each thread has a part of the items: it counts their digits, and takes them to where those of that digit begin, behind
+/// the parts before its own.
+fn sort_shared<I: Item>(items: &mut Vec<I>, spare: &mut Vec<I>, threads: usize) {
+    let (n, parts) = (items.len(), threads.max(1));
+    let part = |p: usize| n * p / parts..n * (p + 1) / parts;
+    let mut counts = vec![[0usize; DIGITS]; parts];
+    for pass in 0..I::BITS.div_ceil(DIGIT) {
+        let (from, to, starts) = (&items[..], Shared(spare.as_mut_ptr()), Shared(counts.as_mut_ptr()));
+        // SAFETY: this and the next: each part has counters of its own.
+        let counters = |p: usize| unsafe { &mut *starts.at(p as isize) };
+        pool::run(parts, threads, |p| {
+            let counts = counters(p);
+            counts.fill(0);
+            from[part(p)].iter().for_each(|item| counts[digit(*item, pass)] += 1);
+        });
+        let first = digit(from[0], pass);
+        if (0..parts).map(|p| counters(p)[first]).sum::<usize>() == n {
+            continue;
+        }
+        let mut at = 0;
+        for d in 0..DIGITS {
+            for p in 0..parts {
+                let s = &mut counters(p)[d];
+                (*s, at) = (at, at + *s);
+            }
+        }
+        pool::run(parts, threads, |p| {
+            let starts = counters(p);
+            for item in &from[part(p)] {
+                let place = &mut starts[digit(*item, pass)];
+                // SAFETY: the places of all parts are disjoint, and there are as many as items.
+                unsafe { *to.at(*place as isize) = *item };
+                *place += 1;
+            }
+        });
+        std::mem::swap(items, spare);
     }
 }
 
@@ -93,15 +94,37 @@ fn digit<I: Item>(item: I, pass: u32) -> usize {
     (item.key() >> (pass * DIGIT)) as usize % DIGITS
 }
 
-/// Brings the first `k` of the order to the front, in order.
-pub(super) fn sort_first<I: Item>(items: &mut Vec<I>, k: usize, threads: usize) {
-    if k == 0 {
-        return items.clear();
-    }
+/// Brings the first `k` of the order to the front, in order, and drops the others. `spare` is room to work in.
+pub(super) fn sort_first<I: Item>(items: &mut Vec<I>, spare: &mut Vec<I>, k: usize, threads: usize) {
     if k < items.len() {
-        items.select_nth_unstable(k - 1);
-        items.truncate(k);
+        // Their positions are no longer in order, which counting digits relies on.
+        keep_first(items, k);
         return items.sort_unstable();
     }
-    sort(items, threads);
+    sort(items, spare, threads);
+}
+
+/// Those of the first few that are kept at once, at least: they set the mark for the others.
+const MARK: usize = 64;
+
+/// Keeps the first `k` of the order, in any order. Most items are compared once, with the last of the best `k` so far.
+fn keep_first<I: Item>(items: &mut Vec<I>, k: usize) {
+    let Some(last) = k.checked_sub(1) else { return items.clear() };
+    let room = (2 * k).max(MARK).min(items.len());
+    let best = |items: &mut [I]| *items.select_nth_unstable(last).1;
+    let mut worst = best(&mut items[..room]);
+    let mut kept = k;
+    for i in room..items.len() {
+        let item = items[i];
+        if item < worst {
+            items[kept] = item;
+            kept += 1;
+            if kept == room {
+                worst = best(&mut items[..room]);
+                kept = k;
+            }
+        }
+    }
+    best(&mut items[..kept]);
+    items.truncate(k);
 }
