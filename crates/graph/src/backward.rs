@@ -65,8 +65,11 @@ pub fn gradients(
         targets.push(t);
     }
     let plan = Plan::new(heads, |n| targets.iter().any(|(t, _)| t.same(n)), false)?;
+    let found = plan.collect(heads, &targets, head_grads, how)?;
+    // A copy of a gradient is part of its graph.
+    let _mode = Mode::enter(how);
     let mut out = Vec::new();
-    for (i, g) in plan.collect(heads, &targets, head_grads, how)?.into_iter().enumerate() {
+    for (i, g) in found.into_iter().enumerate() {
         match g {
             Some(Some(g)) => out.push(own(&g, out.iter().chain(head_grads.iter().flatten()))?),
             Some(None) => {

@@ -44,6 +44,12 @@ pub(crate) fn signature(op: &'static Op, face: Face) -> String {
         None => name.to_string(),
     }));
     parts.push("out=None".into());
+    // What must be given cannot follow what may be left out, but by name.
+    let first = parts.iter().position(|p| p.contains('=')).unwrap_or(0);
+    let starred = parts.iter().any(|p| p.starts_with('*'));
+    if let Some(i) = parts[first..].iter().position(|p| !p.contains('=')).filter(|_| !starred) {
+        parts.insert(first + i, "*".into());
+    }
     format!("({})", parts.join(", "))
 }
 

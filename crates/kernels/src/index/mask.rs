@@ -136,7 +136,7 @@ fn is_set<T: Elem>(v: T) -> bool {
     }
 }
 
-// Loops by number: an iterator may not become part of code for an instruction set.
+// Plain loops: adapters of iterators may not become part of code for an instruction set.
 per_isa! {
     /// 1 for each value that is not zero.
     fn mark[T: Elem](values: &[T], truths: &mut [u8; STRIP]) {
@@ -149,8 +149,8 @@ per_isa! {
 per_isa! {
     fn sum(truths: &[u8; STRIP]) -> usize {
         let mut n = 0u32;
-        for k in 0..STRIP {
-            n += truths[k] as u32;
+        for t in truths {
+            n += *t as u32;
         }
         n as usize
     }
@@ -160,18 +160,19 @@ per_isa! {
     /// The positions of the ones in a strip that begins at `from`; returns how many there are.
     fn places(truths: &[u8; STRIP], from: usize, out: &mut Places) -> usize {
         let (eights, _) = truths.as_chunks::<8>();
-        let mut n = 0;
-        for k in 0..STRIP / 8 {
-            let eight = u64::from_le_bytes(eights[k]);
+        let (mut n, mut at) = (0, from);
+        for eight in eights {
+            let eight = u64::from_le_bytes(*eight);
             // The product's highest byte gathers the ones as bits, or adds them up.
             let set = SET[(eight.wrapping_mul(0x0102_0408_1020_4080) >> 56) as usize];
             let mut eight_places = [0; 8];
             for j in 0..8 {
-                eight_places[j] = from + 8 * k + set[j] as usize;
+                eight_places[j] = at + set[j] as usize;
             }
             // SAFETY: at most eight for each eight before, so eight more fit.
             unsafe { out.as_mut_ptr().add(n).cast::<[usize; 8]>().write(eight_places) };
             n += (eight.wrapping_mul(0x0101_0101_0101_0101) >> 56) as usize;
+            at += 8;
         }
         n
     }
