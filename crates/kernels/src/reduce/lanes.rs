@@ -145,23 +145,24 @@ pub(super) fn join_lanes<A: Acc, F: Fold<A>>(lanes: Lanes<A>) -> A {
 
 #[inline(always)]
 fn add_quad<A: Acc, F: Fold<A>>(acc: &mut [A], [a, b, c, d]: [&[A]; 4], join: impl Fn(A, A) -> A) {
-    for (i, acc) in acc.iter_mut().enumerate() {
+    // Slices cut to one length here, so that the loop has no bounds to check.
+    let n = acc.len();
+    let (a, b, c, d) = (&a[..n], &b[..n], &c[..n], &d[..n]);
+    for i in 0..n {
         let (left, right) = (join(F::lift(a[i]), F::lift(b[i])), join(F::lift(c[i]), F::lift(d[i])));
-        *acc = join(*acc, join(left, right));
+        acc[i] = join(acc[i], join(left, right));
     }
 }
 
 per_isa! {
     /// Folds rows into an accumulator of columns, each row as long as the accumulator.
     pub(crate) fn fold_rows[A: Acc, F: Fold<A>](acc: &mut [A], rows: &[&[A]]) {
-        let n = acc.len();
         let (quads, rest) = rows.as_chunks::<4>();
         for quad in quads {
-            let quad = quad.map(|row| &row[..n]);
-            if F::WATCH && (has_nan(acc) || quad.into_iter().any(has_nan)) {
-                add_quad::<A, F>(acc, quad, F::join);
+            if F::WATCH && (has_nan(acc) || quad.iter().any(|row| has_nan(row))) {
+                add_quad::<A, F>(acc, *quad, F::join);
             } else {
-                add_quad::<A, F>(acc, quad, F::quick);
+                add_quad::<A, F>(acc, *quad, F::quick);
             }
         }
         for r in rest {
