@@ -8,6 +8,7 @@ pub(crate) trait Acc: Elem {
     fn plus(self, b: Self) -> Self;
     /// The sum divided by the count.
     fn mean(self, n: usize) -> Self;
+    /// Only NaN differs from itself; integers never do.
     fn is_nan(self) -> bool;
 }
 
@@ -19,7 +20,6 @@ macro_rules! acc {
             #[inline(always)]
             fn mean(self, $n: usize) -> $t { let $s = self; $mean }
             #[inline(always)]
-            #[expect(clippy::eq_op, reason = "only NaN differs from itself")]
             fn is_nan(self) -> bool { self != self }
         }
     )*};
