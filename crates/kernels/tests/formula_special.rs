@@ -134,7 +134,7 @@ fn accuracy() {
         let y = first.unwrap();
         let error = |k: usize| {
             let (want, scale) = ((c.exact)(x[k] as f64), (c.scale)(x[k] as f64));
-            let unit = 2f64.powi(scale.log2().floor() as i32 - 23);
+            let unit = 2f64.powi((scale.log2().floor() as i32).saturating_sub(23));
             if want.abs() < scale { (y[k] as f64 - want).abs() / unit } else { ulp(y[k], want) }
         };
         let (worst, at) = (0..x.len()).map(|k| (error(k), k)).max_by(|p, q| p.0.total_cmp(&q.0)).unwrap();

@@ -164,7 +164,7 @@ fn cholesky_says_what_is_wrong() {
         potrf(&cx(), &a.view(), &l.out(Mode::Write), true).unwrap_err()
     };
     let text = |e: gluonish_base::Error| match e.cause() {
-        Cause::Failed(s) => s.clone(),
+        Cause::LinAlg(s) => s.clone(),
         other => panic!("{other:?}"),
     };
     assert!(
@@ -176,7 +176,7 @@ fn cholesky_says_what_is_wrong() {
         text(bad(&[4, 4], (0, 3), 0.0))
             .starts_with("the matrix is not positive definite: the leading minor of order 4")
     );
-    assert!(text(bad(&[100, 100], (0, 77), f64::NAN)).contains("of order 78 "));
+    assert!(text(bad(&[100, 100], (0, 77), f64::NAN)).contains("NaN"));
     let a = Batch::<f64>::new(&[2, 3], false, noise);
     assert!(potrf(&cx(), &a.view(), &a.clone().out(Mode::Write), true).is_err());
 }
