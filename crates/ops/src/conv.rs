@@ -341,21 +341,20 @@ fn product(attrs: &Attrs) -> (How, Dims) {
 
 /// The shapes of the three operands of a product: images, filters, results. Those given are 0 and 1 of `which`.
 fn product_shape(c: &Call<'_>, outs: &mut Metas, made: Made) -> Result {
-    let (how, size) = product(c.attrs);
+    let spatial = c.attrs.ints(0).map_or(0, |size| size.len());
     let (a, b) = (c.ins[0].shape, c.ins[1].shape);
-    let groups = how.groups as isize;
-    if a.len() != size.len() + 2 || b.len() != a.len() {
-        return Err(shape_error(format!("{a} and {b} are no operands of a convolution over {} axes", size.len())));
+    if !(1..=3).contains(&spatial) || a.len() != spatial + 2 || b.len() != a.len() {
+        return Err(shape_error(format!("{a} and {b} are no operands of a convolution over {spatial} axes")));
     }
-    let last = how.channels_last;
-    let spatial = size.len();
     for (at, name, least) in [(1, "stride", 1), (2, "dilate", 1), (3, "pad", 0)] {
         per_axis(c.attrs, at, name, spatial, least, least)?;
     }
+    let (how, size) = product(c.attrs);
+    let (groups, last) = (how.groups as isize, how.channels_last);
     let (channels, filters) = (parts(a, last).0, parts(b, last).0);
     let meets = match made {
-        Made::Result => channels == filters * groups && b[0] % groups == 0,
-        Made::Images => channels == b[0] && b[0] % groups == 0,
+        Made::Result => filters.checked_mul(groups) == Some(channels) && b[0] % groups == 0,
+        Made::Images => channels == b[0] && b[0] % groups == 0 && filters.checked_mul(groups).is_some(),
         Made::Filters => a[0] == b[0] && channels % groups == 0 && filters % groups == 0,
     };
     if groups < 1 || !meets || size.iter().any(|s| *s < 0) {
