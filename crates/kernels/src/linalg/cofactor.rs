@@ -7,7 +7,6 @@ use crate::view::{Cx, Out, View};
 use faer::Par;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::lu::partial_pivoting::solve as solver;
-use faer::linalg::svd::ComputeSvdVectors;
 use gluonish_base::{Cause, Dims, Result};
 
 /// The matrix of cofactors of each matrix: `det(A) A^-T`, and where that has no value, its limit.
@@ -96,9 +95,8 @@ unsafe fn of_singular<T: Field>(
     i: usize,
     n: usize,
 ) -> Result<(), String> {
-    let plan = Svd::new::<T>(ComputeSvdVectors::Full);
     let text = |e: gluonish_base::Error| e.to_string();
-    let mut buffer = plan.memory::<T>(n, n).map_err(text)?;
+    let mut svd = Svd::<T>::new((n, n), (n, n)).map_err(text)?;
     let one = Dims::EMPTY;
     let mut values = Work::<T>::zeros(&one, n, 1).map_err(text)?;
     let mut bases = [Work::<T>::zeros(&one, n, n).map_err(text)?, Work::<T>::zeros(&one, n, n).map_err(text)?];
@@ -106,7 +104,7 @@ unsafe fn of_singular<T: Field>(
     let [u, v] = bases.each_mut().map(Work::shared);
     // SAFETY: the work space is this call's, and so are the matrices, by the caller's promise.
     unsafe {
-        plan.run(from.get(i), diagonal(&s, 0), Some((u.whole(0), v.whole(0))), &mut buffer)?;
+        svd.run(from.get(i), diagonal(&s, 0), Some((u.whole(0), v.whole(0))))?;
         let mut sign = T::ONE;
         for basis in [&u, &v] {
             // The matrix itself is no longer needed: its memory takes the factors.

@@ -1,14 +1,18 @@
 //! Linear algebra over leading batch axes. Triangular systems and Cholesky factors are recursive over our own products;
-//! LU, QR, eigenvalues and singular values come from `faer`, one matrix on one thread: the matrices of a batch are shared
-//! among threads, and so are the columns of what is solved for or rotated back. How they are cut depends on the shapes
-//! alone, so the bits do not depend on the number of threads.
+//! LU, QR, eigenvalues and singular values come from `faer`, but for small matrices, where reflections one by one are
+//! faster. One matrix is one thread's: the matrices of a batch are shared among threads, and so are the columns of what is
+//! solved for or rotated back. How they are cut depends on the shapes alone, so the bits do not depend on the number of
+//! threads.
 mod cholesky;
 mod cofactor;
 mod lift;
 mod lu;
 mod orthogonal;
 mod parts;
+mod small;
+mod small_eigh;
 mod small_qr;
+mod small_svd;
 mod spectral;
 mod triangular;
 mod work;
@@ -35,9 +39,10 @@ trait Number: Real + Sub<Output = Self> + Div<Output = Self> {
     fn of(x: f64) -> Self;
     fn to_f64(self) -> f64;
     /// Zero, or so that squares, and sums of them, neither overflow nor vanish when they are made in float64.
+    #[inline(always)]
     fn is_moderate(self) -> bool {
         let size = self.to_f64().abs();
-        size == 0.0 || (1e-140..1e140).contains(&size)
+        size == 0.0 || (1e-120..1e120).contains(&size)
     }
 }
 macro_rules! number {
@@ -46,9 +51,11 @@ macro_rules! number {
             const MINUS_ONE: $t = -1.0;
             const EPSILON: f64 = $t::EPSILON as f64;
             const DTYPE: DType = DType::$dtype;
+            #[inline(always)]
             fn of(x: f64) -> $t {
                 x as $t
             }
+            #[inline(always)]
             fn to_f64(self) -> f64 {
                 self as f64
             }

@@ -1,13 +1,10 @@
-//! QR factors of matrices that fit in the nearest caches, reflection by reflection on contiguous rows: blocks of
-//! reflections, which large matrices need, cost more here than they save.
-use super::work::{Work as Matrices, each};
+//! QR factors of small matrices, reflection by reflection.
+use super::small::{Rows, SMALL, Task, head, on_vectors, reflect, unfold, vector_of};
+use super::work::{Work, each};
 use super::{Field, Number};
-use crate::gemm::{Body, Real, Simd, Work, dispatch};
+use crate::gemm::Simd;
 use crate::view::{Cx, Out, View};
 use gluonish_base::{Dims, Result};
-
-/// Sides up to this are small.
-const SMALL: usize = 128;
 
 pub(super) fn fits(m: usize, n: usize) -> bool {
     m.max(n) <= SMALL
@@ -22,27 +19,29 @@ pub(super) fn qr<T: Field>(
     outs: (&Out<'_>, &Out<'_>),
 ) -> Result<Option<()>> {
     // Columns of the transposed matrices are the rows.
-    let mut factors = Matrices::<T>::of_transposed(cx, a, batch)?;
-    if !factors.values().iter().all(|x| x.is_moderate()) {
+    let mut from = Work::<T>::of_transposed(cx, a, batch)?;
+    if !from.values().iter().all(|x| x.is_moderate()) {
         return Ok(None);
     }
-    let mut q = Matrices::<T>::zeros(batch, rows, m)?;
-    let mut r = Matrices::<T>::zeros(batch, n, rows)?;
-    let (from, to_q, to_r) = (factors.shared(), q.shared(), r.shared());
+    let mut q = Work::<T>::zeros(batch, rows, m)?;
+    let mut r = Work::<T>::zeros(batch, n, rows)?;
+    let (from, to_q, to_r) = (from.shared(), q.shared(), r.shared());
     each(
         cx,
         batch,
-        || Ok(()),
-        |_, i| {
+        || Ok(Reflections::new(m, n, rows)),
+        |state, i| {
             // SAFETY: matrix i of each is this call's alone.
-            unsafe {
-                let (a, q, r) = (from.at(i, 0), to_q.at(i, 0), to_r.at(i, 0));
-                dispatch::<T, _>(Reflect { a, q, m, n, rows });
-                for k in 0..rows.min(m) {
-                    for j in k..n {
-                        *r.add(k * n + j) = *a.add(k * n + j);
-                    }
-                }
+            let (a, q, r) = unsafe { (from.values(i), to_q.values_mut(i), to_r.values_mut(i)) };
+            for k in 0..m {
+                state.a.flat_mut(k)[..n].copy_from_slice(&a[k * n..(k + 1) * n]);
+            }
+            on_vectors(&mut *state);
+            for k in 0..m {
+                q[k * rows..(k + 1) * rows].copy_from_slice(&state.q.flat(k)[..rows]);
+            }
+            for k in 0..m.min(n) {
+                r[k * n + k..(k + 1) * n].copy_from_slice(&state.a.flat(k)[k..n]);
             }
             Ok(())
         },
@@ -52,140 +51,42 @@ pub(super) fn qr<T: Field>(
     Ok(Some(()))
 }
 
-/// A (m by n) becomes R on and above the diagonal and, below it, reflections whose first component is 1; Q (m by `rows`),
-/// which is zero, becomes their product with the identity.
-struct Reflect<T> {
-    a: *mut T,
-    q: *mut T,
+/// Memory for one factorisation after another: of A (m by n), and for Q (m by `rows`).
+struct Reflections<T> {
+    a: Rows<T>,
+    lefts: Rows<T>,
+    factors: Vec<T>,
+    q: Rows<T>,
     m: usize,
-    n: usize,
     rows: usize,
 }
 
-impl<T: Number> Work<T> for Reflect<T> {
-    type Out = ();
-
-    unsafe fn run<S: Simd<T = T>>(self) {
-        // SAFETY: the caller's.
-        unsafe { S::enter(Loops::<S>(self)) }
+impl<T: Number> Reflections<T> {
+    fn new(m: usize, n: usize, rows: usize) -> Reflections<T> {
+        let (k, q) = (m.min(n), Rows::new(m, rows));
+        Reflections { a: Rows::new(m, n), lefts: Rows::new(k, m), factors: vec![T::default(); k], q, m, rows }
     }
 }
 
-struct Loops<S: Simd>(Reflect<S::T>);
-
-impl<S: Simd<T: Number>> Body for Loops<S> {
+/// A becomes R on and above the diagonal, Q the product of the reflections.
+impl<T: Number> Task<T> for &mut Reflections<T> {
     type Out = ();
 
     #[inline(always)]
-    unsafe fn run(self) {
-        let Reflect { a, q, m, n, rows } = self.0;
-        let (mut factors, mut v) = ([S::T::default(); SMALL], [S::T::default(); SMALL]);
-        // SAFETY: the matrices are as large as the fields say, and sides are at most `SMALL`.
-        unsafe {
-            for (k, factor) in factors.iter_mut().enumerate().take(m.min(n)) {
-                let x = a.add(k * n + k);
-                *factor = head(x, n, m - k, &mut v);
-                apply::<S>(&v, *factor, x.add(1), n, (m - k, n - k - 1));
+    fn run<S: Simd<T = T>>(self) {
+        let Reflections { a, lefts, factors, q, m, rows } = self;
+        let (m, width) = (*m, a.width);
+        for (k, made) in factors.iter_mut().enumerate() {
+            let left = lefts.flat_mut(k);
+            (k..m).for_each(|i| left[i] = a.flat(i)[k]);
+            let (factor, length) = head(left, k);
+            *made = factor;
+            for c in vector_of(k + 1)..width {
+                reflect::<S>(a, c, k, &left[..m], factor);
             }
-            for k in 0..rows {
-                *q.add(k * rows + k) = S::T::ONE;
-            }
-            for k in (0..m.min(n)).rev() {
-                (1..m - k).for_each(|i| v[i] = *a.add((k + i) * n + k));
-                apply::<S>(&v, factors[k], q.add(k * rows + k), rows, (m - k, rows - k));
-            }
+            a.flat_mut(k)[k] = T::of(length);
         }
-    }
-}
-
-/// Makes the reflection that maps a column (of `m` elements, `step` apart) to a multiple of the first unit vector: the
-/// multiple takes the place of the first element, the reflection those of the others, and `v`. Its factor, zero for the
-/// identity.
-#[inline(always)]
-unsafe fn head<T: Number>(x: *mut T, step: usize, m: usize, v: &mut [T; SMALL]) -> T {
-    // SAFETY: the caller vouches for the column.
-    unsafe {
-        let (first, mut rest) = ((*x).to_f64(), 0.0);
-        for (i, v) in v.iter_mut().enumerate().take(m).skip(1) {
-            *v = *x.add(i * step);
-            rest += v.to_f64() * v.to_f64();
-        }
-        if rest == 0.0 {
-            return T::default();
-        }
-        let length = -(first * first + rest).sqrt().copysign(first);
-        let scale = T::of(1.0 / (first - length));
-        for (i, v) in v.iter_mut().enumerate().take(m).skip(1) {
-            *v = *v * scale;
-            *x.add(i * step) = *v;
-        }
-        *x = T::of(length);
-        T::of((length - first) / length)
-    }
-}
-
-/// Applies the reflection `v` (its first component is 1, whatever stands there) with its factor to a block of m by n.
-#[inline(always)]
-unsafe fn apply<S: Simd<T: Number>>(
-    v: &[S::T; SMALL],
-    factor: S::T,
-    block: *mut S::T,
-    width: usize,
-    (m, n): (usize, usize),
-) {
-    if factor == S::T::default() {
-        return;
-    }
-    let (v, mut j) = (&v[..m], 0);
-    // SAFETY: the caller vouches for the block.
-    unsafe {
-        while n - j >= 4 * S::LANES {
-            strip::<S, 4, false>(v, factor, block.add(j), width, S::LANES);
-            j += 4 * S::LANES;
-        }
-        while n - j >= S::LANES {
-            strip::<S, 1, false>(v, factor, block.add(j), width, S::LANES);
-            j += S::LANES;
-        }
-        if j < n {
-            strip::<S, 1, true>(v, factor, block.add(j), width, n - j);
-        }
-    }
-}
-
-/// The same for U vectors side by side, of which the last may be a part.
-#[inline(always)]
-unsafe fn strip<S: Simd<T: Number>, const U: usize, const PART: bool>(
-    v: &[S::T],
-    factor: S::T,
-    block: *mut S::T,
-    width: usize,
-    lanes: usize,
-) {
-    // SAFETY: the caller vouches for the block.
-    unsafe {
-        let at = |i: usize, u: usize| block.add(i * width + u * S::LANES);
-        let load = |i: usize, u: usize| if PART { S::load_part(at(i, u), lanes) } else { S::load(at(i, u)) };
-        let store =
-            |i: usize, u: usize, x| if PART { S::store_part(at(i, u), lanes, x) } else { S::store(at(i, u), x) };
-        let mut sums = [S::splat(S::T::default()); U];
-        let mut others = sums;
-        (0..U).for_each(|u| sums[u] = load(0, u));
-        let m = v.len();
-        for i in (1..m).step_by(2) {
-            let x = S::splat(v[i]);
-            (0..U).for_each(|u| sums[u] = S::fma(x, load(i, u), sums[u]));
-            if i + 1 < m {
-                let x = S::splat(v[i + 1]);
-                (0..U).for_each(|u| others[u] = S::fma(x, load(i + 1, u), others[u]));
-            }
-        }
-        let back = S::splat(S::T::MINUS_ONE * factor);
-        (0..U).for_each(|u| sums[u] = S::mul(back, S::add(sums[u], others[u])));
-        (0..U).for_each(|u| store(0, u, S::add(load(0, u), sums[u])));
-        for (i, &x) in v.iter().enumerate().skip(1) {
-            let x = S::splat(x);
-            (0..U).for_each(|u| store(i, u, S::fma(x, sums[u], load(i, u))));
-        }
+        q.clear();
+        unfold::<S>(q, (m, *rows), lefts, factors, 0);
     }
 }

@@ -1,5 +1,8 @@
 //! Eigenvalues of symmetric matrices, and singular values. The sign of a vector is free: each gets the one that makes
 //! its largest component positive, so that it does not depend on the instruction set.
+use super::small::SMALL;
+use super::small_eigh::SmallEigen;
+use super::small_svd::SmallSvd;
 use super::work::{Shared, Work, by_columns, each, memory};
 use super::{Field, in_working_type, square};
 use crate::view::{Cx, Out, View};
@@ -9,7 +12,7 @@ use faer::linalg::evd::{self, ComputeEigenvectors};
 use faer::linalg::householder as reflect;
 use faer::linalg::qr::no_pivoting::factor::recommended_block_size;
 use faer::linalg::svd::{self, ComputeSvdVectors};
-use faer::{Auto, ColMut, Conj, Mat, MatMut, MatRef, Par};
+use faer::{Auto, Conj, Mat, MatMut, MatRef, Par};
 use gluonish_base::{Cause, Dims, Result};
 
 /// Eigenvalues in ascending order and, as columns of `vectors`, eigenvectors. Only the lower triangle of A is read.
@@ -58,9 +61,7 @@ fn matrices(a: &View<'_>) -> Result<(Dims, usize, usize)> {
 }
 
 /// Gives a vector the sign that makes its largest component (the first of equal ones) positive; whether it was turned.
-fn point_up<T: Field>(v: ColMut<'_, T>) -> bool {
-    let Some(v) = v.try_as_col_major_mut() else { return false };
-    let v = v.as_slice_mut();
+fn point_up<T: Field>(v: &mut [T]) -> bool {
     let (mut largest, mut size) = (T::default(), T::default());
     for &x in v.iter() {
         let far = if x < T::default() { x * T::MINUS_ONE } else { x };
@@ -73,7 +74,12 @@ fn point_up<T: Field>(v: ColMut<'_, T>) -> bool {
     false
 }
 
-fn turn<T: Field>(v: &mut [T]) {
+/// A column of a matrix that lies column after column.
+pub(super) fn column<'a, T: Field>(a: &'a mut MatMut<'_, T>, j: usize) -> &'a mut [T] {
+    a.as_mut().col_mut(j).try_as_col_major_mut().map(|col| col.as_slice_mut()).unwrap_or_default()
+}
+
+pub(super) fn turn<T: Field>(v: &mut [T]) {
     v.iter_mut().for_each(|x| *x *= T::MINUS_ONE);
 }
 
@@ -108,27 +114,41 @@ fn eigh_of<T: Field>(cx: &Cx, a: &View<'_>, values: &Out<'_>, vectors: Option<&O
     };
     let with_vectors = vectors.is_some();
     let (from, to_w, to_v) = (from.shared(), w.shared(), v.as_mut().map(Work::shared));
-    each(
-        cx,
-        &batch,
-        || Eigen::<T>::new(n, with_vectors),
-        |state, i| {
-            // SAFETY: matrix i of each is this call's alone.
-            if !is_finite(unsafe { from.get(i) }, true) {
-                return Err(NOT_FINITE.into());
+    let finite = |i| {
+        // SAFETY: matrix i of each is used by the call for i alone.
+        let a = unsafe { from.get(i) };
+        if is_finite(a, true) { Ok(()) } else { Err(NOT_FINITE.to_string()) }
+    };
+    let stuck = || "has eigenvalues that did not converge".to_string();
+    if n <= SMALL {
+        let start = || Ok(SmallEigen::<T>::new(n, with_vectors));
+        each(cx, &batch, start, |state, i| {
+            finite(i)?;
+            // SAFETY: as above.
+            let (a, w, v) = unsafe { (from.values(i), to_w.values_mut(i), to_v.map(|v| v.values_mut(i))) };
+            let v = v.unwrap_or_default();
+            state.run(a, w, v).then_some(()).ok_or_else(stuck)?;
+            for v in v.chunks_exact_mut(n) {
+                point_up(v);
             }
+            Ok(())
+        })?;
+    } else {
+        let start = || Eigen::<T>::new(n, with_vectors);
+        each(cx, &batch, start, |state, i| {
+            finite(i)?;
             // SAFETY: as above.
             let (a, w) = unsafe { (from.whole(i), diagonal(&to_w, i)) };
             state.reduce(a);
             // SAFETY: as above.
             let v = unsafe { to_v.map(|v| v.whole(i)) };
-            state.solve(w, v).map_err(|_| "has eigenvalues that did not converge".to_string())?;
+            state.solve(w, v).map_err(|_| stuck())?;
             match to_v {
                 Some(v) => state.turn_back(cx, &from, &v, i).map_err(|e| e.to_string()),
                 None => Ok(()),
             }
-        },
-    )?;
+        })?;
+    }
     if let (Some(v), Some(out)) = (&mut v, vectors) {
         v.give(cx, out)?;
     }
@@ -209,42 +229,56 @@ impl<T: Field> Eigen<T> {
                 );
             }
             for j in 0..range.len() {
-                point_up(v.as_mut().col_mut(j));
+                point_up(column(&mut v, j));
             }
             Ok(())
         })
     }
 }
 
-/// What `faer` needs for matrices of this size.
-pub(super) struct Svd {
-    kind: ComputeSvdVectors,
-    params: svd::SvdParams,
+/// Memory for the singular values of one matrix after another.
+pub(super) enum Svd<T> {
+    Small(Box<SmallSvd<T>>),
+    Large(svd::SvdParams, MemBuffer),
 }
 
-impl Svd {
-    pub(super) fn new<T: Field>(kind: ComputeSvdVectors) -> Svd {
+impl<T: Field> Svd<T> {
+    /// For matrices of m by n, with `cols` as many left and right vectors.
+    pub(super) fn new((m, n): (usize, usize), cols: (usize, usize)) -> Result<Svd<T>> {
+        if m.max(n) <= SMALL && m.min(n) > 0 {
+            return Ok(Svd::Small(SmallSvd::new((m, n), cols).into()));
+        }
+        let k = m.min(n);
+        let kind = match cols {
+            (0, 0) => ComputeSvdVectors::No,
+            cols if cols == (k, k) => ComputeSvdVectors::Thin,
+            _ => ComputeSvdVectors::Full,
+        };
         let mut params = <svd::SvdParams as Auto<T>>::auto();
         params.recursion_threshold = T::RECURSE;
-        Svd { kind, params }
+        Ok(Svd::Large(params, memory(svd::svd_scratch::<T>(m, n, kind, kind, Par::Seq, params.into()))?))
     }
-    pub(super) fn memory<T: Field>(&self, m: usize, n: usize) -> Result<MemBuffer> {
-        memory(svd::svd_scratch::<T>(m, n, self.kind, self.kind, Par::Seq, self.params.into()))
-    }
-    pub(super) fn run<T: Field>(
-        &self,
+
+    pub(super) fn run(
+        &mut self,
         a: MatRef<'_, T>,
         s: DiagMut<'_, T>,
         uv: Option<(MatMut<'_, T>, MatMut<'_, T>)>,
-        buffer: &mut MemBuffer,
     ) -> Result<(), String> {
         if !is_finite(a, false) {
             return Err(NOT_FINITE.into());
         }
         let (mut u, mut v) = uv.unzip();
         let (to_u, to_v) = (u.as_mut().map(|u| u.as_mut()), v.as_mut().map(|v| v.as_mut()));
-        svd::svd(a, s, to_u, to_v, Par::Seq, MemStack::new(buffer), self.params.into())
-            .map_err(|_| "has singular values that did not converge".to_string())?;
+        let made = match self {
+            Svd::Small(state) => state.run(a, s, to_u.zip(to_v)),
+            Svd::Large(params, buffer) => {
+                svd::svd(a, s, to_u, to_v, Par::Seq, MemStack::new(buffer), (*params).into()).is_ok()
+            }
+        };
+        if !made {
+            return Err("has singular values that did not converge".into());
+        }
         if let (Some(u), Some(v)) = (&mut u, &mut v) {
             orient(u, v);
         }
@@ -256,15 +290,12 @@ impl Svd {
 fn orient<T: Field>(u: &mut MatMut<'_, T>, v: &mut MatMut<'_, T>) {
     let pairs = u.ncols().min(v.ncols());
     for j in 0..u.ncols() {
-        if point_up(u.as_mut().col_mut(j))
-            && j < pairs
-            && let Some(partner) = v.as_mut().col_mut(j).try_as_col_major_mut()
-        {
-            turn(partner.as_slice_mut());
+        if point_up(column(u, j)) && j < pairs {
+            turn(column(v, j));
         }
     }
     for j in pairs..v.ncols() {
-        point_up(v.as_mut().col_mut(j));
+        point_up(column(v, j));
     }
 }
 
@@ -275,12 +306,7 @@ fn svd_of<T: Field>(cx: &Cx, a: &View<'_>, s: &Out<'_>, uv: Option<(&Out<'_>, &O
         let d = batch.len();
         (u.view.shape[d + 1] as usize, vt.view.shape[d] as usize)
     });
-    let kind = match uv {
-        None => ComputeSvdVectors::No,
-        Some(_) if (cols_u, cols_v) == (k, k) => ComputeSvdVectors::Thin,
-        Some(_) => ComputeSvdVectors::Full,
-    };
-    let (plan, with_vectors) = (Svd::new::<T>(kind), uv.is_some());
+    let with_vectors = uv.is_some();
     let mut from = Work::<T>::of(cx, a, &batch)?;
     let mut to_s = Work::<T>::zeros(&batch, k, 1)?;
     let (mut u, mut v) = (Work::<T>::zeros(&batch, m, cols_u)?, Work::<T>::zeros(&batch, n, cols_v)?);
@@ -288,12 +314,12 @@ fn svd_of<T: Field>(cx: &Cx, a: &View<'_>, s: &Out<'_>, uv: Option<(&Out<'_>, &O
     each(
         cx,
         &batch,
-        || plan.memory::<T>(m, n),
-        |buffer, i| {
+        || Svd::<T>::new((m, n), (cols_u, cols_v)),
+        |state, i| {
             // SAFETY: matrix i of each is this call's alone.
             let (a, s, u, v) = unsafe { (from.get(i), diagonal(&all_s, i), all_u.whole(i), all_v.whole(i)) };
             if k > 0 {
-                return plan.run(a, s, with_vectors.then_some((u, v)), buffer);
+                return state.run(a, s, with_vectors.then_some((u, v)));
             }
             // Without values any basis will do.
             for mut basis in [u, v] {
@@ -313,7 +339,6 @@ fn pinv_of<T: Field>(cx: &Cx, a: &View<'_>, cutoff: Option<f64>, out: &Out<'_>) 
     let (batch, m, n) = matrices(a)?;
     let k = m.min(n);
     let cutoff = cutoff.unwrap_or(m.max(n) as f64 * T::EPSILON);
-    let plan = Svd::new::<T>(ComputeSvdVectors::Thin);
     let mut from = Work::<T>::of(cx, a, &batch)?;
     let mut values = Work::<T>::zeros(&batch, k, 1)?;
     let (mut u, mut v) = (Work::<T>::zeros(&batch, m, k)?, Work::<T>::zeros(&batch, n, k)?);
@@ -322,14 +347,14 @@ fn pinv_of<T: Field>(cx: &Cx, a: &View<'_>, cutoff: Option<f64>, out: &Out<'_>) 
     each(
         cx,
         &batch,
-        || plan.memory::<T>(m, n),
-        |buffer, i| {
+        || Svd::<T>::new((m, n), (k, k)),
+        |state, i| {
             if k == 0 {
                 return Ok(());
             }
             // SAFETY: matrix i of each is this call's alone.
             let (a, s, u, v) = unsafe { (from.get(i), diagonal(&all_s, i), all_u.whole(i), all_v.whole(i)) };
-            plan.run(a, s, Some((u, v)), buffer)?;
+            state.run(a, s, Some((u, v)))?;
             // SAFETY: as above, now that they are filled.
             let (s, u, mut v, to) = unsafe { (all_s.get(i), all_u.get(i), all_v.whole(i), to.whole(i)) };
             let least = cutoff * s[(0, 0)].to_f64();

@@ -117,6 +117,24 @@ impl<T: Field> Shared<T> {
         unsafe { MatRef::from_raw_parts(self.at(i, 0), self.rows, self.cols, 1, self.rows as isize) }
     }
 
+    /// The values of matrix `i`, column after column, to read.
+    ///
+    /// # Safety
+    /// As of `get`.
+    pub(super) unsafe fn values<'a>(&self, i: usize) -> &'a [T] {
+        // SAFETY: the caller's.
+        unsafe { std::slice::from_raw_parts(self.at(i, 0), self.rows * self.cols) }
+    }
+
+    /// The same, to write.
+    ///
+    /// # Safety
+    /// As of `columns`.
+    pub(super) unsafe fn values_mut<'a>(&self, i: usize) -> &'a mut [T] {
+        // SAFETY: the caller's.
+        unsafe { std::slice::from_raw_parts_mut(self.at(i, 0), self.rows * self.cols) }
+    }
+
     /// Some columns of matrix `i`, to write.
     ///
     /// # Safety
