@@ -36,6 +36,7 @@ GROUPS = [
     "breadth",
     "linalg",
     "files",
+    "optimizers",
 ]
 
 

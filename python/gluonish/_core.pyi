@@ -435,6 +435,25 @@ class NdOps:
         """Absolute value."""
 
     @staticmethod
+    def adam_update(
+        weight: ArrayLike,
+        grad: ArrayLike,
+        mean: NDArray,
+        var: NDArray,
+        lr: float,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        epsilon: float = 1e-08,
+        wd: float = 0.0,
+        rescale_grad: float = 1.0,
+        clip_gradient: float = -1.0,
+        lazy_update: bool = True,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """`weight - lr * mean / (sqrt(var) + epsilon)`, with running means of the gradient and its square."""
+
+    @staticmethod
     def add(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """`lhs + rhs`."""
 
@@ -784,6 +803,43 @@ class NdOps:
         """The largest integer not above `x`."""
 
     @staticmethod
+    def ftml_update(
+        weight: ArrayLike,
+        grad: ArrayLike,
+        d: NDArray,
+        v: NDArray,
+        z: NDArray,
+        lr: float,
+        beta1: float = 0.6,
+        beta2: float = 0.999,
+        epsilon: float = 1e-08,
+        *,
+        t: int,
+        wd: float = 0.0,
+        rescale_grad: float = 1.0,
+        clip_grad: float = -1.0,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Follow the moving leader."""
+
+    @staticmethod
+    def ftrl_update(
+        weight: ArrayLike,
+        grad: ArrayLike,
+        z: NDArray,
+        n: NDArray,
+        lr: float,
+        lamda1: float = 0.01,
+        beta: float = 1.0,
+        wd: float = 0.0,
+        rescale_grad: float = 1.0,
+        clip_gradient: float = -1.0,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Follow the regularised leader, which makes small weights 0."""
+
+    @staticmethod
     def gamma(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """The gamma function: `(n - 1)!` at `n`; NaN at the negative integers."""
 
@@ -822,6 +878,39 @@ class NdOps:
     @staticmethod
     def khatri_rao(*args: ArrayLike, out: NDArray | None = None) -> NDArray:
         """The Kronecker products of the columns of matrices."""
+
+    @staticmethod
+    def lamb_update_phase1(
+        weight: ArrayLike,
+        grad: ArrayLike,
+        mean: NDArray,
+        var: NDArray,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        epsilon: float = 1e-06,
+        *,
+        t: int,
+        bias_correction: bool = True,
+        wd: float = 0.0,
+        rescale_grad: float = 1.0,
+        clip_gradient: float = -1.0,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """The direction of LAMB: `mean / (sqrt(var) + epsilon) + wd * weight`."""
+
+    @staticmethod
+    def lamb_update_phase2(
+        weight: ArrayLike,
+        g: ArrayLike,
+        r1: ArrayLike,
+        r2: ArrayLike,
+        lr: float,
+        lower_bound: float = -1.0,
+        upper_bound: float = -1.0,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """`weight - lr * r1 / r2 * g`, with the norms of weight and direction."""
 
     @staticmethod
     def lesser(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
@@ -1075,12 +1164,124 @@ class NdOps:
         """Some axes at other places; the rest keep their order."""
 
     @staticmethod
+    def mp_lamb_update_phase1(
+        weight: ArrayLike,
+        grad: ArrayLike,
+        mean: NDArray,
+        var: NDArray,
+        weight32: ArrayLike,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        epsilon: float = 1e-06,
+        *,
+        t: int,
+        bias_correction: bool = True,
+        wd: float = 0.0,
+        rescale_grad: float = 1.0,
+        clip_gradient: float = -1.0,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """`lamb_update_phase1` of a narrow weight that has a copy in float32."""
+
+    @staticmethod
+    def mp_lamb_update_phase2(
+        weight: ArrayLike,
+        g: ArrayLike,
+        r1: ArrayLike,
+        r2: ArrayLike,
+        weight32: NDArray,
+        lr: float,
+        lower_bound: float = -1.0,
+        upper_bound: float = -1.0,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """`lamb_update_phase2` of a narrow weight that has a copy in float32."""
+
+    @staticmethod
+    def mp_nag_mom_update(
+        weight: ArrayLike,
+        grad: ArrayLike,
+        mom: NDArray,
+        weight32: NDArray,
+        lr: float,
+        momentum: float = 0.0,
+        wd: float = 0.0,
+        rescale_grad: float = 1.0,
+        clip_gradient: float = -1.0,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """`nag_mom_update` of a narrow weight that has a copy in float32."""
+
+    @staticmethod
+    def mp_sgd_mom_update(
+        weight: ArrayLike,
+        grad: ArrayLike,
+        mom: NDArray,
+        weight32: NDArray,
+        lr: float,
+        momentum: float = 0.0,
+        wd: float = 0.0,
+        rescale_grad: float = 1.0,
+        clip_gradient: float = -1.0,
+        lazy_update: bool = True,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """`sgd_mom_update` of a narrow weight that has a copy in float32."""
+
+    @staticmethod
+    def mp_sgd_update(
+        weight: ArrayLike,
+        grad: ArrayLike,
+        weight32: NDArray,
+        lr: float,
+        wd: float = 0.0,
+        rescale_grad: float = 1.0,
+        clip_gradient: float = -1.0,
+        lazy_update: bool = True,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """`sgd_update` of a narrow weight that has a copy in float32."""
+
+    @staticmethod
+    def multi_lars(
+        lrs: ArrayLike,
+        weights_sum_sq: ArrayLike,
+        grads_sum_sq: ArrayLike,
+        wds: ArrayLike,
+        eta: float,
+        eps: float,
+        rescale_grad: float = 1.0,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Learning rates of layers, by the norms of their weights and gradients."""
+
+    @staticmethod
     def multi_sum_sq(*data: ArrayLike, num_arrays: int, out: NDArray | None = None) -> NDArray:
         """The sum of the squares of each array, as a vector of float32."""
 
     @staticmethod
     def multiply(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """`lhs * rhs`."""
+
+    @staticmethod
+    def nag_mom_update(
+        weight: ArrayLike,
+        grad: ArrayLike,
+        mom: NDArray,
+        lr: float,
+        momentum: float = 0.0,
+        wd: float = 0.0,
+        rescale_grad: float = 1.0,
+        clip_gradient: float = -1.0,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """`sgd_mom_update` with Nesterov's momentum: the gradient's step is made once more ahead."""
 
     @staticmethod
     def nanprod(
@@ -1178,6 +1379,48 @@ class NdOps:
     @staticmethod
     def power(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """`lhs ** rhs`; of integers an integer."""
+
+    @staticmethod
+    def preloaded_multi_mp_sgd_mom_update(
+        *data: ArrayLike,
+        num_weights: int = 1,
+        momentum: float = 0.0,
+        rescale_grad: float = 1.0,
+        clip_gradient: float = -1.0,
+        out: NDArray | list[NDArray] | None = None,
+    ) -> NDArray | list[NDArray]:
+        """`mp_sgd_mom_update` of many weights; the last two arrays are their learning rates and decays."""
+
+    @staticmethod
+    def preloaded_multi_mp_sgd_update(
+        *data: ArrayLike,
+        num_weights: int = 1,
+        rescale_grad: float = 1.0,
+        clip_gradient: float = -1.0,
+        out: NDArray | list[NDArray] | None = None,
+    ) -> NDArray | list[NDArray]:
+        """`mp_sgd_update` of many weights; the last two arrays are their learning rates and decays."""
+
+    @staticmethod
+    def preloaded_multi_sgd_mom_update(
+        *data: ArrayLike,
+        num_weights: int = 1,
+        momentum: float = 0.0,
+        rescale_grad: float = 1.0,
+        clip_gradient: float = -1.0,
+        out: NDArray | list[NDArray] | None = None,
+    ) -> NDArray | list[NDArray]:
+        """`sgd_mom_update` of many weights; the last two arrays are their learning rates and decays."""
+
+    @staticmethod
+    def preloaded_multi_sgd_update(
+        *data: ArrayLike,
+        num_weights: int = 1,
+        rescale_grad: float = 1.0,
+        clip_gradient: float = -1.0,
+        out: NDArray | list[NDArray] | None = None,
+    ) -> NDArray | list[NDArray]:
+        """`sgd_update` of many weights; the last two arrays are their learning rates and decays."""
 
     @staticmethod
     def prod(
@@ -1394,6 +1637,14 @@ class NdOps:
         """Each element repeated."""
 
     @staticmethod
+    def reset_arrays(
+        *data: ArrayLike,
+        num_arrays: int = 1,
+        out: NDArray | list[NDArray] | None = None,
+    ) -> NDArray | list[NDArray]:
+        """Makes all arrays 0, and gives them."""
+
+    @staticmethod
     def reshape(
         data: ArrayLike,
         shape: int | Sequence[int] | None = None,
@@ -1425,6 +1676,43 @@ class NdOps:
     @staticmethod
     def rint(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """The nearest integer, halves to even."""
+
+    @staticmethod
+    def rmsprop_update(
+        weight: ArrayLike,
+        grad: ArrayLike,
+        n: NDArray,
+        lr: float,
+        gamma1: float = 0.95,
+        epsilon: float = 1e-08,
+        wd: float = 0.0,
+        rescale_grad: float = 1.0,
+        clip_gradient: float = -1.0,
+        clip_weights: float = -1.0,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """`weight - lr * grad / sqrt(n + epsilon)`, with the running mean `n` of the gradient's square."""
+
+    @staticmethod
+    def rmspropalex_update(
+        weight: ArrayLike,
+        grad: ArrayLike,
+        n: NDArray,
+        g: NDArray,
+        delta: NDArray,
+        lr: float,
+        gamma1: float = 0.95,
+        gamma2: float = 0.9,
+        epsilon: float = 1e-08,
+        wd: float = 0.0,
+        rescale_grad: float = 1.0,
+        clip_gradient: float = -1.0,
+        clip_weights: float = -1.0,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """`rmsprop_update` by the deviation of the gradient, with momentum."""
 
     @staticmethod
     def round(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
@@ -1531,6 +1819,36 @@ class NdOps:
         """Zeros with the data written at coordinates; the last one where a place comes twice."""
 
     @staticmethod
+    def sgd_mom_update(
+        weight: ArrayLike,
+        grad: ArrayLike,
+        mom: NDArray,
+        lr: float,
+        momentum: float = 0.0,
+        wd: float = 0.0,
+        rescale_grad: float = 1.0,
+        clip_gradient: float = -1.0,
+        lazy_update: bool = True,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """`mom = momentum * mom - lr * (clip(rescale_grad * grad) + wd * weight)`, and `weight + mom`."""
+
+    @staticmethod
+    def sgd_update(
+        weight: ArrayLike,
+        grad: ArrayLike,
+        lr: float,
+        wd: float = 0.0,
+        rescale_grad: float = 1.0,
+        clip_gradient: float = -1.0,
+        lazy_update: bool = True,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """`weight - lr * (clip(rescale_grad * grad) + wd * weight)`."""
+
+    @staticmethod
     def shape_array(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """The shape, as an array of int64."""
 
@@ -1545,6 +1863,35 @@ class NdOps:
     @staticmethod
     def sign(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """-1, 0 or 1 by the sign of `x`."""
+
+    @staticmethod
+    def signsgd_update(
+        weight: ArrayLike,
+        grad: ArrayLike,
+        lr: float,
+        wd: float = 0.0,
+        rescale_grad: float = 1.0,
+        clip_gradient: float = -1.0,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """`(1 - lr * wd) * weight - lr * sign(grad)`."""
+
+    @staticmethod
+    def signum_update(
+        weight: ArrayLike,
+        grad: ArrayLike,
+        mom: NDArray,
+        lr: float,
+        momentum: float = 0.0,
+        wd: float = 0.0,
+        rescale_grad: float = 1.0,
+        clip_gradient: float = -1.0,
+        wd_lh: float = 0.0,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """A step of length `lr` in the direction of the sign of the momentum."""
 
     @staticmethod
     def sin(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:

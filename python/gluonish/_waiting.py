@@ -14,15 +14,6 @@ WAITING: dict[str, str] = {
         contrib.interleaved_matmul_encdec_qk contrib.interleaved_matmul_encdec_valatt
         contrib.interleaved_matmul_selfatt_qk contrib.interleaved_matmul_selfatt_valatt
     """,
-    "optimizers": """
-        adam_update ftml_update ftrl_update lamb_update_phase1 lamb_update_phase2 mp_lamb_update_phase1
-        mp_lamb_update_phase2 mp_nag_mom_update mp_sgd_mom_update mp_sgd_update multi_lars multi_mp_sgd_mom_update
-        multi_mp_sgd_update multi_sgd_mom_update multi_sgd_update nag_mom_update preloaded_multi_mp_sgd_mom_update
-        preloaded_multi_mp_sgd_update preloaded_multi_sgd_mom_update preloaded_multi_sgd_update reset_arrays
-        rmsprop_update rmspropalex_update sgd_mom_update sgd_update signsgd_update signum_update contrib.adamw_update
-        contrib.group_adagrad_update contrib.mp_adamw_update contrib.multi_adamw_update contrib.multi_lamb_update
-        contrib.multi_mp_adamw_update contrib.multi_mp_lamb_update
-    """,
     "detection and spatial transformers": """
         BilinearSampler Correlation Crop GridGenerator ROIPooling SpatialTransformer contrib.DeformableConvolution
         contrib.DeformablePSROIPooling contrib.ModulatedDeformableConvolution contrib.MultiBoxDetection

@@ -122,11 +122,22 @@ def inputs_of(sample: Sample, values: Sequence[Any], dtypes: Sequence[str]) -> l
 def call(
     op: str, inputs: Sequence[Any], attrs: dict[str, Any], out: Any = None, device: int | None = None
 ) -> list[Any]:
-    """The outputs of a row, always as a list; of one that draws random numbers, the first after a seed."""
-    if TABLE.get(op, {}).get("random"):
+    """The outputs of a row, always as a list; of one that draws random numbers, the first after a seed.
+
+    What a row changes in place is as before afterwards: the drivers call it more than once.
+    """
+    row = TABLE.get(op, {})
+    if row.get("random"):
         core.seed(SEED, None)
+    changing = [x for x in inputs if row.get("changes") and isinstance(x, core.NDArray) and x is not out]
+    before = [x.copy() for x in changing]
     result = core.invoke(op, list(inputs), attrs, out, device)
-    return list(result) if isinstance(result, list | tuple) else [result]
+    made = list(result) if isinstance(result, list | tuple) else [result]
+    if changing and out is None:
+        made = [x.copy() for x in made]
+    for x, old in zip(changing, before, strict=True):
+        x[...] = old
+    return made
 
 
 def expected(sample: Sample, values: Sequence[Any], dtypes: Sequence[str]) -> list[tuple[np.ndarray, str]]:

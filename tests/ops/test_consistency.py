@@ -147,7 +147,8 @@ def test_in_place(sample, how):
     if how == "queued":
         core.set_naive(False)
         core.set_inline(0)
-    for k, a in enumerate(sample.args):
+    changes = TABLE[sample.op]["changes"]  # behind weight and gradient stands what the row changes itself
+    for k, a in enumerate(sample.args[:2] if changes else sample.args):
         inputs, want = prepared(sample)
         if a.number is None and (inputs[k].shape, type_of(inputs[k])) == (want.shape, type_of(want)):
             assert call(sample.op, inputs, sample.attrs, inputs[k])[0] is inputs[k]

@@ -58,6 +58,8 @@ def test_odd_shapes(sample, shapes):
 def test_layouts(sample, layout):
     if layout == "broadcast" and any(a.form not in {"", "whole"} for a in sample.args):
         pytest.skip("equal rows are not what the op takes")
+    if layout == "broadcast" and TABLE[sample.op]["changes"]:
+        pytest.skip("what is changed in place must not repeat its elements")
     dtype = next((d for d in ("float32", "int32") if d in sample.dtypes), sample.dtypes[0])
     dtypes = types_of(sample, dtype)
     inputs, values = [], []

@@ -14,6 +14,7 @@ from samples import (  # noqa: F401 - they add theirs
     matrices,
     movement,
     numpy_only,
+    optimizers,
     order,
     parts,
     pooling,

@@ -72,17 +72,21 @@ def test_out_of_numpys_is_filled():
 
 def test_elementwise_functions_take_what_ufuncs_do():
     x = np.array(HOST)
-    assert beyond("add", (x, x), {"dtype": "float64"}).dtype == "float64"
+    assert np.add(x, x, dtype="float64").dtype == "float64"
     out = np.full((2, 3), 7.0)
-    assert beyond("divide", (1.0, x), {"out": out, "where": np.array(MASK)}) is out
+    assert np.divide(1.0, x, out=out, where=np.array(MASK)) is out
     same(out, numpy.divide(1.0, HOST, out=numpy.full((2, 3), 7.0, "float32"), where=MASK))
+    same(np.add([1, 2], 3, dtype="float32"), [4.0, 5.0])
+    same(np.exp(x, order="K", subok=False), numpy.exp(HOST))
+    with pytest.raises(DTypeError):
+        np.add(x, x, dtype="int32")
+    for function, name in ((np.add, "axis"), (nd.sin, "dtype"), (np.tile, "where")):
+        with pytest.raises(ArgumentError, match=f"there is no argument '{name}'"):
+            function(x, x, **{name: None}) if function is np.add else function(x, **{name: None})
     host = numpy.zeros((2, 3), "float32")
     assert beyond("negative", (x,), {"out": host}) is host
     numpy.testing.assert_array_equal(host, -HOST)
-    same(beyond("add", ([1, 2], 3), {"dtype": "float32"}), [4.0, 5.0])
-    assert beyond("sum", (x,), {"where": True}) is beyond("add", (x, x), {"axis": 1}) is NotImplemented
-    with pytest.raises(DTypeError):
-        beyond("add", (x, x), {"dtype": "int32"})
+    assert beyond("sum", (x,), {"where": True}) is NotImplemented
 
 
 def test_joining_as_a_type():

@@ -6,6 +6,7 @@ use crate::index::{Index, parse_index, select_first};
 use crate::launch::{Launch, Operands, run_inline, threads_here};
 use crate::random;
 use crate::tape;
+use crate::update::update;
 use gluonish_base::tls::tls;
 use gluonish_base::{Cause, DType, Dims, Error, Result, Scalar, Site, profiler};
 use gluonish_engine::Device;
@@ -174,6 +175,9 @@ pub(crate) fn explain(e: Error, op: &'static Op, ins: &[In<'_>]) -> Error {
 }
 
 pub fn invoke_on(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, device: Device) -> Result<Outs> {
+    if op.overlays.is_some() {
+        return update(op, ins, attrs, &[]);
+    }
     let mut recording = tls().recording.get();
     if recording {
         for a in ins.iter().filter_map(In::array) {

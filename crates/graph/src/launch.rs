@@ -237,17 +237,37 @@ pub fn call_back(
 
 /// Calls `f` with an output's view while the caller alone holds the array.
 pub(crate) fn write_inline(dst: &NDArray, mode: Mode, f: impl FnOnce(&mut [Out<'_>]) -> Result) -> Option<Result> {
-    let v = dst.storage();
-    if !v.try_write() {
-        return None;
-    }
-    struct Held<'a>(&'a Var);
-    impl Drop for Held<'_> {
-        fn drop(&mut self) {
-            self.0.end_write();
-        }
-    }
-    let _held = Held(v);
-    v.bump();
+    let _held = Written::take(std::slice::from_ref(dst))?;
     Some(f(&mut [Out { view: dst.view(), mode }]))
+}
+
+/// Storages that the caller alone holds until this is dropped, also when a kernel panics.
+pub(crate) struct Written<'a>(SmallVec<[&'a Var; 4]>);
+
+impl<'a> Written<'a> {
+    /// Those of all arrays, or none; never waits.
+    pub(crate) fn take(arrays: &'a [NDArray]) -> Option<Written<'a>> {
+        let mut held = Written(SmallVec::new());
+        for a in arrays {
+            let v = a.storage();
+            if !held.covers(a) {
+                if !v.try_write() {
+                    return None;
+                }
+                held.0.push(v);
+            }
+        }
+        held.0.iter().for_each(|v| v.bump());
+        Some(held)
+    }
+
+    /// Whether an array lies in one of them.
+    pub(crate) fn covers(&self, a: &NDArray) -> bool {
+        self.0.iter().any(|v| v.same(a.storage()))
+    }
+}
+impl Drop for Written<'_> {
+    fn drop(&mut self) {
+        self.0.iter().for_each(|v| v.end_write());
+    }
 }

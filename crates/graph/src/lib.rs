@@ -13,6 +13,7 @@ mod launch;
 mod plan;
 mod random;
 mod tape;
+mod update;
 mod write;
 
 pub use array::{NDArray, RawArray};

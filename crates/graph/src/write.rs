@@ -3,6 +3,7 @@ use crate::array::NDArray;
 use crate::invoke::{In, call_kernel, context, contiguous_copy, explain, invoke};
 use crate::launch::{Launch, Operands, guarded, in_caller, threads_here, write_inline};
 use crate::tape;
+use crate::update::update;
 use gluonish_base::tls::tls;
 use gluonish_base::{Cause, DType, Dims, Error, Result, Site};
 use gluonish_engine::{TapeMark, Var, Write};
@@ -14,6 +15,9 @@ use std::sync::atomic::Ordering::Relaxed;
 
 /// `dst[...] = op(...)`: the result must have the shape of `dst` and a type that it can hold.
 pub fn invoke_into(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, dst: &NDArray) -> Result {
+    if op.overlays.is_some() {
+        return update(op, ins, attrs, &[dst]).map(drop);
+    }
     let device = crate::invoke::device_of(op, ins)?;
     if ins.iter().any(|i| i.array().is_some()) && device != dst.device() {
         let text = format!("the inputs are on {} and the output is on {}", device.name(), dst.device().name());
@@ -38,6 +42,11 @@ pub fn invoke_into(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, dst: &NDArray
 }
 
 fn inferred(op: &'static Op, ins: &[In<'_>], attrs: &Attrs) -> Result<Meta> {
+    all_inferred(op, ins, attrs).map(|metas| metas[0])
+}
+
+/// Shapes and types of all outputs.
+pub(crate) fn all_inferred(op: &'static Op, ins: &[In<'_>], attrs: &Attrs) -> Result<Metas> {
     let views: SmallVec<[_; 4]> = ins
         .iter()
         .map(|i| {
@@ -47,7 +56,7 @@ fn inferred(op: &'static Op, ins: &[In<'_>], attrs: &Attrs) -> Result<Meta> {
     let mut metas = Metas::new();
     (op.infer)(&Call { ins: &views, attrs, training: tls().training.get() }, &mut metas)
         .map_err(|e| explain(e, op, ins))?;
-    Ok(metas[0])
+    Ok(metas)
 }
 
 /// NumPy's rule for results in place: a type may become narrower, but a float no integer and a signed integer not unsigned.
@@ -68,22 +77,12 @@ fn check_cast(op: &'static Op, from: DType, to: DType) -> Result {
 
 /// Runs an op that has several outputs into as many arrays. Nothing is written if one of them does not fit.
 pub fn invoke_into_all(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, dsts: &[&NDArray]) -> Result {
+    if op.overlays.is_some() {
+        return update(op, ins, attrs, dsts).map(drop);
+    }
     let mut outs = invoke(op, ins, attrs)?;
-    if outs.len() != dsts.len() {
-        let text = format!("{} outputs are made, and 'out' has {} arrays", outs.len(), dsts.len());
-        return Err(Error::new(Cause::Argument(text)).in_op(op.name));
-    }
-    if (1..dsts.len()).any(|i| dsts[..i].iter().any(|before| before.shares_elements(dsts[i]))) {
-        let text = "two arrays of 'out' share memory: each output needs its own";
-        return Err(Error::new(Cause::Argument(text.into())).in_op(op.name));
-    }
-    for (o, dst) in outs.iter().zip(dsts) {
-        if o.shape() != dst.shape() {
-            let text = format!("the result of shape {} does not fit the output of shape {}", o.shape(), dst.shape());
-            return Err(Error::new(Cause::Shape(text)).in_op(op.name));
-        }
-        check_cast(op, o.dtype(), dst.dtype())?;
-    }
+    let made: Metas = outs.iter().map(|o| Meta { shape: *o.shape(), dtype: o.dtype() }).collect();
+    check_fit(op, &made, dsts)?;
     for o in &mut outs {
         // A view of what is written before it is read.
         if dsts.len() > 1 && dsts.iter().any(|dst| o.overlaps(dst)) {
@@ -91,6 +90,26 @@ pub fn invoke_into_all(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, dsts: &[&
         }
     }
     outs.iter().zip(dsts).try_for_each(|(o, dst)| copy_into(dst, In::Array(o)))
+}
+
+/// Whether what an op makes fits the arrays that it is to go to.
+pub(crate) fn check_fit(op: &'static Op, made: &[Meta], dsts: &[&NDArray]) -> Result {
+    if made.len() != dsts.len() {
+        let text = format!("{} outputs are made, and 'out' has {} arrays", made.len(), dsts.len());
+        return Err(Error::new(Cause::Argument(text)).in_op(op.name));
+    }
+    if (1..dsts.len()).any(|i| dsts[..i].iter().any(|before| before.shares_elements(dsts[i]))) {
+        let text = "two arrays of 'out' share memory: each output needs its own";
+        return Err(Error::new(Cause::Argument(text.into())).in_op(op.name));
+    }
+    for (meta, dst) in made.iter().zip(dsts) {
+        if meta.shape != *dst.shape() {
+            let text = format!("the result of shape {} does not fit the output of shape {}", meta.shape, dst.shape());
+            return Err(Error::new(Cause::Shape(text)).in_op(op.name));
+        }
+        check_cast(op, meta.dtype, dst.dtype())?;
+    }
+    Ok(())
 }
 
 /// Copies values, repeated and cast as needed, over all of `dst`.
@@ -180,7 +199,7 @@ pub(crate) fn fit(v: &NDArray, shape: &Dims, target: &NDArray) -> Result<NDArray
 }
 
 /// Refuses a write that would make a recorded gradient wrong, before anything changes.
-fn check_write(op: &'static Op, dst: &NDArray) -> Result {
+pub(crate) fn check_write(op: &'static Op, dst: &NDArray) -> Result {
     if !dst.is_injective() {
         let text = "the output repeats its elements (it is a broadcast view); copy it first";
         return Err(Error::new(Cause::Value(text.into())).in_op(op.name));

@@ -23,6 +23,7 @@ pub mod reduce;
 pub mod scan;
 pub mod softmax;
 pub mod sort;
+pub mod update;
 pub mod view;
 pub mod walk;
 

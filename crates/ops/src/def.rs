@@ -36,6 +36,8 @@ pub struct Op {
     pub updates: &'static [(usize, usize)],
     /// Whether a call updates at all, where attributes decide.
     pub updates_if: Option<fn(&Attrs) -> bool>,
+    /// The input that an output is written over, where there is one: the op changes those arrays in place, in any mode.
+    pub overlays: Option<Overlays>,
     /// The input from which kernels derive something that is worth keeping (packed weights).
     pub stamped: Option<usize>,
     pub flags: Flags,
@@ -87,6 +89,9 @@ pub struct Call<'a> {
 
 /// A look at the operands of a formula and at where its result goes.
 pub type Check = fn(&Cx, &[View<'_>], &Out<'_>) -> Result;
+
+/// From the number of inputs and an output to the input that this is written over.
+pub type Overlays = fn(&Attrs, usize, usize) -> Option<usize>;
 
 /// How an op does its work.
 pub enum Body {
@@ -229,6 +234,7 @@ impl Op {
             decompose: None,
             updates: &[],
             updates_if: None,
+            overlays: None,
             stamped: None,
             flags: Flags { random: false, creates: false, in_place: false, internal: false },
             faces: Faces { nd: &[], np: &[], methods: &[], operator: "" },
@@ -293,6 +299,10 @@ impl Op {
     }
     pub const fn updates_if(mut self, f: fn(&Attrs) -> bool) -> Op {
         self.updates_if = Some(f);
+        self
+    }
+    pub const fn overlays(mut self, f: Overlays) -> Op {
+        self.overlays = Some(f);
         self
     }
     pub const fn stamped(mut self, input: usize) -> Op {

@@ -21,6 +21,7 @@ mod linalg;
 mod matmul;
 mod movement;
 mod numpy;
+mod optimizer;
 mod pooling;
 mod random;
 mod reduce;
@@ -51,6 +52,8 @@ pub mod rows {
     pub use crate::matmul::*;
     pub use crate::movement::*;
     pub use crate::numpy::*;
+    pub use crate::optimizer::multi::*;
+    pub use crate::optimizer::single::*;
     pub use crate::pooling::*;
     pub use crate::random::*;
     pub use crate::reduce::*;

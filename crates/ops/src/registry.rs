@@ -23,6 +23,8 @@ static FAMILIES: &[&[&Op]] = &[
     crate::conv::ROWS,
     crate::dense::ROWS,
     crate::pooling::ROWS,
+    crate::optimizer::single::ROWS,
+    crate::optimizer::multi::ROWS,
     crate::movement::shape::ROWS,
     crate::movement::axes::ROWS,
     crate::movement::broadcast::ROWS,

@@ -1,9 +1,9 @@
 //! The op table as Python sees it: callables, documentation, and rows as plain data.
 use crate::error::{argument, guarded, to_py};
-use crate::native::{Face, Operand, attrs_from_dict, make, own};
+use crate::native::{Arg, Face, Operand, attrs_from_dict, make, own};
 use gluonish_base::{Cause, DType, Error};
 use gluonish_engine::Device;
-use gluonish_graph::{In, invoke as invoke_op, invoke_into, invoke_on};
+use gluonish_graph::{In, NDArray, invoke as invoke_op, invoke_into, invoke_into_all, invoke_on};
 use gluonish_kernels::AttrVal;
 use gluonish_kernels::map::Class;
 use gluonish_ops::def::Saved;
@@ -154,6 +154,7 @@ fn op_row<'py>(py: Python<'py>, op: &'static Op) -> PyResult<Bound<'py, PyDict>>
     d.set_item("varies", op.count.is_some())?;
     d.set_item("internal", op.flags.internal)?;
     d.set_item("random", op.flags.random)?;
+    d.set_item("changes", op.overlays.is_some())?;
     d.set_item("creates", op.flags.creates)?;
     d.set_item("in_place", op.flags.in_place)?;
     d.set_item("view", op.is_view())?;
@@ -188,6 +189,11 @@ fn row(name: &str) -> PyResult<&'static Op> {
         .ok_or_else(|| to_py(Error::new(Cause::Argument(format!("there is no op named '{name}'"))).in_op("invoke")))
 }
 
+fn output<'py>(op: &'static Op, o: &Bound<'py, PyAny>) -> PyResult<Arg<'py>> {
+    let kind = o.get_type().name()?;
+    o.extract().map_err(|_| argument(op.name, format!("'out' must be an array, got {kind}")))
+}
+
 /// Runs a row by its own name, internal ones too.
 #[pyfunction]
 #[pyo3(signature = (name, inputs, attrs, out=None, device=None))]
@@ -196,7 +202,7 @@ fn invoke(
     name: &str,
     inputs: Vec<Bound<'_, PyAny>>,
     attrs: &Bound<'_, PyDict>,
-    out: Option<crate::native::Arg<'_>>,
+    out: Option<Bound<'_, PyAny>>,
     device: Option<u32>,
 ) -> PyResult<Py<PyAny>> {
     let op = row(name)?;
@@ -222,8 +228,15 @@ fn invoke(
     }
     let ins: SmallVec<[In<'_>; 4]> = operands.iter().map(Operand::as_in).collect();
     if let Some(out) = out {
-        guarded(|| invoke_into(op, &ins, &attrs, &out))?;
-        return Ok(out.0.unbind());
+        if out.is_instance_of::<PyList>() || out.is_instance_of::<PyTuple>() {
+            let arrays = out.try_iter()?.map(|o| output(op, &o?)).collect::<PyResult<Vec<_>>>()?;
+            let to: SmallVec<[&NDArray; 4]> = arrays.iter().map(|a| &**a).collect();
+            guarded(|| invoke_into_all(op, &ins, &attrs, &to))?;
+        } else {
+            let to = output(op, &out)?;
+            guarded(|| invoke_into(op, &ins, &attrs, &to))?;
+        }
+        return Ok(out.unbind());
     }
     let mut outs = guarded(|| match device.and_then(Device::from_index) {
         Some(d) => invoke_on(op, &ins, &attrs, d),

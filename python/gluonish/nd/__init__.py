@@ -44,6 +44,12 @@ from gluonish.nd.creation import (  # noqa: E402
     zeros,
 )
 from gluonish.nd.files import load, load_frombuffer, load_metadata, save  # noqa: E402
+from gluonish.nd.optimizers import (  # noqa: E402
+    multi_mp_sgd_mom_update,
+    multi_mp_sgd_update,
+    multi_sgd_mom_update,
+    multi_sgd_update,
+)
 from gluonish.nd.statistics import all_finite, histogram, moments, multi_all_finite  # noqa: E402
 
 __all__ = [
@@ -67,6 +73,10 @@ __all__ = [
     "load_metadata",
     "moments",
     "multi_all_finite",
+    "multi_mp_sgd_mom_update",
+    "multi_mp_sgd_update",
+    "multi_sgd_mom_update",
+    "multi_sgd_update",
     "ndarray",
     "onehot_encode",
     "ones",

@@ -3,9 +3,18 @@
 from gluonish._faces import functions
 from gluonish._missing import explained
 from gluonish.context import current_context
+from gluonish.nd.optimizers import multi_adamw_update, multi_lamb_update, multi_mp_adamw_update, multi_mp_lamb_update
 from gluonish.nd.random import rand_zipfian, uniform
 
-__all__ = ["current_context", "rand_zipfian", "uniform"]
+__all__ = [
+    "current_context",
+    "multi_adamw_update",
+    "multi_lamb_update",
+    "multi_mp_adamw_update",
+    "multi_mp_lamb_update",
+    "rand_zipfian",
+    "uniform",
+]
 globals().update(functions("nd", "contrib"))
 
 __getattr__ = explained("gluonish.nd.contrib", [*__all__, *functions("nd", "contrib")])

@@ -1,8 +1,8 @@
 """Elementwise functions with arguments that their rows do not have.
 
 ``np.add`` and the like are native callables, without a Python frame: a plain call of a small array takes 0.1
-microseconds, and one through a function here twice that. So the core is to ask here only when it meets an argument that
-it does not know.
+microseconds, and one through a function here twice that. So the core asks here only when it meets an argument that it
+does not know.
 """
 
 from collections.abc import Mapping

@@ -39,7 +39,8 @@ def nonzero(a: ArrayLike) -> tuple[NDArray, ...]:
     array = asarray(a)
     if not array.shape:
         raise ShapeError("nonzero: an array without axes has no positions; compare it with 0 instead")
-    return _split(_flat(array), array.shape)
+    flat = _flat(array)
+    return (flat,) if array.ndim == 1 else _split(flat, array.shape)
 
 
 def argwhere(a: ArrayLike) -> NDArray:

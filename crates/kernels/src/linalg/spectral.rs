@@ -13,7 +13,8 @@ use faer::linalg::householder as reflect;
 use faer::linalg::qr::no_pivoting::factor::recommended_block_size;
 use faer::linalg::svd::{self, ComputeSvdVectors};
 use faer::{Auto, Conj, Mat, MatMut, MatRef, Par};
-use gluonish_base::{Cause, Dims, Result};
+use gluonish_base::{Cause, DType, Dims, Result};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Eigenvalues in ascending order and, as columns of `vectors`, eigenvectors. Only the lower triangle of A is read.
 pub fn eigh(cx: &Cx, a: &View<'_>, values: &Out<'_>, vectors: &Out<'_>) -> Result {
@@ -119,7 +120,16 @@ fn eigh_of<T: Field>(cx: &Cx, a: &View<'_>, values: &Out<'_>, vectors: Option<&O
         let a = unsafe { from.get(i) };
         if is_finite(a, true) { Ok(()) } else { Err(NOT_FINITE.to_string()) }
     };
-    let stuck = || "has eigenvalues that did not converge".to_string();
+    // The digits of float32 do not suffice for every matrix.
+    let too_short = AtomicBool::new(false);
+    let converged = |yes: bool| match T::DTYPE {
+        _ if yes => Ok(()),
+        DType::F64 => Err("has eigenvalues that did not converge".to_string()),
+        _ => {
+            too_short.store(true, Relaxed);
+            Ok(())
+        }
+    };
     if n <= SMALL {
         let start = || Ok(SmallEigen::<T>::new(n, with_vectors));
         each(cx, &batch, start, |state, i| {
@@ -127,7 +137,7 @@ fn eigh_of<T: Field>(cx: &Cx, a: &View<'_>, values: &Out<'_>, vectors: Option<&O
             // SAFETY: as above.
             let (a, w, v) = unsafe { (from.values(i), to_w.values_mut(i), to_v.map(|v| v.values_mut(i))) };
             let v = v.unwrap_or_default();
-            state.run(a, w, v).then_some(()).ok_or_else(stuck)?;
+            converged(state.run(a, w, v))?;
             for v in v.chunks_exact_mut(n) {
                 point_up(v);
             }
@@ -142,12 +152,15 @@ fn eigh_of<T: Field>(cx: &Cx, a: &View<'_>, values: &Out<'_>, vectors: Option<&O
             state.reduce(a);
             // SAFETY: as above.
             let v = unsafe { to_v.map(|v| v.whole(i)) };
-            state.solve(w, v).map_err(|_| stuck())?;
+            converged(state.solve(w, v).is_ok())?;
             match to_v {
                 Some(v) => state.turn_back(cx, &from, &v, i).map_err(|e| e.to_string()),
                 None => Ok(()),
             }
         })?;
+    }
+    if too_short.into_inner() {
+        return eigh_of::<f64>(cx, a, values, vectors);
     }
     if let (Some(v), Some(out)) = (&mut v, vectors) {
         v.give(cx, out)?;
@@ -262,7 +275,7 @@ impl<T: Field> Svd<T> {
     pub(super) fn run(
         &mut self,
         a: MatRef<'_, T>,
-        s: DiagMut<'_, T>,
+        mut s: DiagMut<'_, T>,
         uv: Option<(MatMut<'_, T>, MatMut<'_, T>)>,
     ) -> Result<(), String> {
         if !is_finite(a, false) {
@@ -271,19 +284,67 @@ impl<T: Field> Svd<T> {
         let (mut u, mut v) = uv.unzip();
         let (to_u, to_v) = (u.as_mut().map(|u| u.as_mut()), v.as_mut().map(|v| v.as_mut()));
         let made = match self {
-            Svd::Small(state) => state.run(a, s, to_u.zip(to_v)),
+            Svd::Small(state) => state.run(a, s.as_mut(), to_u.zip(to_v)),
             Svd::Large(params, buffer) => {
-                svd::svd(a, s, to_u, to_v, Par::Seq, MemStack::new(buffer), (*params).into()).is_ok()
+                svd::svd(a, s.as_mut(), to_u, to_v, Par::Seq, MemStack::new(buffer), (*params).into()).is_ok()
+                    && [&u, &v].into_iter().flatten().all(|basis| is_orthonormal(basis.as_ref()))
             }
         };
         if !made {
-            return Err("has singular values that did not converge".into());
+            if T::DTYPE == DType::F64 {
+                return Err("has singular values that did not converge".into());
+            }
+            in_double(a, s, u.as_mut().zip(v.as_mut()))?;
         }
         if let (Some(u), Some(v)) = (&mut u, &mut v) {
             orient(u, v);
         }
         Ok(())
     }
+}
+
+/// Whether the columns are orthonormal as far as one combination of them shows. Of matrices whose rows differ by many
+/// orders of magnitude, `faer`'s vectors in float32 may be far from it.
+fn is_orthonormal<T: Field>(basis: MatRef<'_, T>) -> bool {
+    let sign = |j: usize| if j.wrapping_mul(0x9E37_79B9) >> 16 & 1 == 0 { 1.0 } else { -1.0 };
+    let columns = || (0..basis.ncols()).filter_map(|j| basis.col(j).try_as_col_major()).map(|col| col.as_slice());
+    let mut sum = vec![0.0; basis.nrows()];
+    for (j, column) in columns().enumerate() {
+        sum.iter_mut().zip(column).for_each(|(sum, x)| *sum += sign(j) * x.to_f64());
+    }
+    let allowed = 20.0 * T::EPSILON * basis.nrows() as f64;
+    columns().enumerate().all(|(j, column)| {
+        let along: f64 = column.iter().zip(&sum).map(|(x, sum)| x.to_f64() * sum).sum();
+        (along * sign(j) - 1.0).abs() <= allowed
+    })
+}
+
+/// Singular values by way of float64.
+#[cold]
+fn in_double<T: Field>(
+    a: MatRef<'_, T>,
+    mut s: DiagMut<'_, T>,
+    uv: Option<(&mut MatMut<'_, T>, &mut MatMut<'_, T>)>,
+) -> Result<(), String> {
+    let (m, n) = (a.nrows(), a.ncols());
+    let cols = uv.as_ref().map_or((0, 0), |(u, v)| (u.ncols(), v.ncols()));
+    let wide = Mat::from_fn(m, n, |i, j| a[(i, j)].to_f64());
+    let mut values = Mat::<f64>::zeros(m.min(n), 1);
+    let (mut left, mut right) = (Mat::<f64>::zeros(m, cols.0), Mat::<f64>::zeros(n, cols.1));
+    let mut svd = Svd::<f64>::new((m, n), cols).map_err(|e| e.to_string())?;
+    let vectors = uv.is_some().then(|| (left.as_mut(), right.as_mut()));
+    svd.run(wide.as_ref(), values.as_mut().col_mut(0).as_diagonal_mut(), vectors)?;
+    (0..m.min(n)).for_each(|i| s[i] = T::of(values[(i, 0)]));
+    let give = |to: &mut MatMut<'_, T>, from: &Mat<f64>| {
+        for j in 0..from.ncols() {
+            (0..from.nrows()).for_each(|i| to[(i, j)] = T::of(from[(i, j)]));
+        }
+    };
+    if let Some((u, v)) = uv {
+        give(u, &left);
+        give(v, &right);
+    }
+    Ok(())
 }
 
 /// Vectors of U that have a partner in V are turned together with it.

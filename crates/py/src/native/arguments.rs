@@ -214,9 +214,11 @@ impl<'a> Given<'a> {
         self.mark(op, i)
     }
 
+    /// False: the row has no argument of that name.
+    ///
     /// # Safety
     /// As `input`.
-    pub(super) unsafe fn keyword(&mut self, me: &OpObject, name: *mut PyObject, o: *mut PyObject) -> PyResult<()> {
+    pub(super) unsafe fn keyword(&mut self, me: &OpObject, name: *mut PyObject, o: *mut PyObject) -> PyResult<bool> {
         let op = me.op;
         // SAFETY: by contract.
         unsafe {
@@ -228,9 +230,10 @@ impl<'a> Given<'a> {
                 Some(Slot::Device) => self.device(op, o),
                 Some(Slot::Name) => Ok(()),
                 Some(Slot::Count) => self.count(op, o),
-                None => Err(unknown(me, name)),
-            }
+                None => return Ok(false),
+            }?;
         }
+        Ok(true)
     }
 
     /// Gluon's `num_args`, which must be the number of arrays that stand before it.
@@ -322,9 +325,11 @@ unsafe fn not_an_array(op: &'static Op, name: &str, o: *mut PyObject) -> PyErr {
     )
 }
 
+/// # Safety
+/// As `input`.
 #[cold]
-unsafe fn unknown(me: &OpObject, name: *mut PyObject) -> PyErr {
-    // SAFETY: as `input`.
+pub(super) unsafe fn unknown(me: &OpObject, name: *mut PyObject) -> PyErr {
+    // SAFETY: by contract.
     let name = unsafe { Bound::from_borrowed_ptr(Python::assume_attached(), name) }.to_string();
     let all: Vec<&str> = me.names().collect();
     argument(me.op.name, format!("there is no argument '{name}'; it takes {}", all.join(", ")))

@@ -1,6 +1,6 @@
 //! One native callable per row and face, with vectorcall: it is the function `nd.sum` and, as a method descriptor, the
 //! method `x.sum`.
-use super::arguments::Given;
+use super::arguments::{Given, unknown};
 use super::object::{edge, get, wrap};
 use crate::error::{argument, to_py};
 use gluonish_base::Result;
@@ -10,6 +10,7 @@ use gluonish_kernels::AttrVal;
 use gluonish_ops::{Attr, Body, Op};
 use pyo3::ffi::*;
 use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
 use std::ffi::{CString, c_int, c_void};
 use std::mem::offset_of;
 use std::ptr::null_mut;
@@ -116,12 +117,43 @@ unsafe extern "C" fn call(
         positional(me, &mut given, args, n)?;
         if !names.is_null() {
             for k in 0..PyTuple_Size(names) {
-                given.keyword(me, PyTuple_GetItem(names, k), *args.add(n + k as usize))?;
+                let name = PyTuple_GetItem(names, k);
+                if !given.keyword(me, name, *args.add(n + k as usize))? {
+                    return beyond(me, args, n, names)?.ok_or_else(|| unknown(me, name));
+                }
             }
         }
         given.complete(me)?;
         run(me.op, &given)
     })
+}
+
+/// What Python makes of a call with arguments that NumPy's function of that name has and the row has not; None where it
+/// knows none either.
+#[cold]
+unsafe fn beyond(
+    me: &OpObject,
+    args: *const *mut PyObject,
+    n: usize,
+    names: *mut PyObject,
+) -> PyResult<Option<*mut PyObject>> {
+    if me.face != Face::Np {
+        return Ok(None);
+    }
+    // SAFETY: as in `call`: `args` holds `n` positional values, and one for each of the names.
+    let (inputs, given) = unsafe {
+        let py = Python::assume_attached();
+        let value = |i| Bound::from_borrowed_ptr(py, *args.add(i));
+        let inputs = PyTuple::new(py, (0..n).map(value))?;
+        let given = PyDict::new(py);
+        for k in 0..PyTuple_Size(names) {
+            given.set_item(Bound::from_borrowed_ptr(py, PyTuple_GetItem(names, k)), value(n + k as usize))?;
+        }
+        (inputs, given)
+    };
+    let py = inputs.py();
+    let made = py.import("gluonish.np._beyond")?.getattr("beyond")?.call1((me.name, inputs, given))?;
+    Ok((!made.is(py.NotImplemented())).then(|| made.into_ptr()))
 }
 
 /// An elementwise row of one or two arrays: what an operator would do.
