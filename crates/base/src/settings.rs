@@ -41,6 +41,11 @@ pub static TABLE: &[Setting] = &[
         doc: "0: fused elementwise chains are interpreted, not turned into machine code. The results are the same.",
     },
     Setting {
+        name: "GLUONISH_CONV",
+        default: "auto",
+        doc: "How convolutions are computed: `auto` by their shape; `implicit`, `direct` or `first` wherever that can.",
+    },
+    Setting {
         name: "GLUONISH_FTZ",
         default: "0",
         doc: "1: flush denormal numbers to zero, in the threads of kernels and in the one that imports the package.",
@@ -61,6 +66,7 @@ pub struct Settings {
     pub profile: Option<String>,
     pub ftz: bool,
     pub jit: bool,
+    pub conv: String,
     /// What was read for each row of the table.
     pub texts: Vec<String>,
     /// What could not be understood; reported once, by the binding.
@@ -104,9 +110,14 @@ fn read(mut vars: Vec<(String, String)>) -> Settings {
     if !matches!(engine.as_str(), "threaded" | "naive") {
         problems.push(format!("GLUONISH_ENGINE={engine} is not valid: expected threaded or naive"));
     }
+    let conv = text("GLUONISH_CONV");
+    if !matches!(conv.as_str(), "auto" | "implicit" | "direct" | "first") {
+        problems.push(format!("GLUONISH_CONV={conv} is not valid: expected auto, implicit, direct or first"));
+    }
     let profile = Some(text("GLUONISH_PROFILE")).filter(|p| !p.is_empty());
     let texts = TABLE.iter().map(|s| text(s.name)).collect();
-    Settings { naive: engine == "naive", num_threads, inflight_bytes, memory_limit, profile, ftz, jit, texts, problems }
+    let naive = engine == "naive";
+    Settings { naive, num_threads, inflight_bytes, memory_limit, profile, ftz, jit, conv, texts, problems }
 }
 
 /// `4G`, `512M`, `64K`, `1000`.

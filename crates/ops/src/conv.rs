@@ -421,7 +421,7 @@ rows! {
     CONVOLUTION = Op::new("Convolution", "Filters slide over images: `sum(data * weight) + bias` at every place.", IMAGE, Body::Kernel(|cx, a, out| {
             let plan = convolution(a.attrs, a.ins[0].shape)?;
             let bias = has_bias(a.ins).then(|| &a.ins[2]);
-            k::forward(cx, &a.ins[0], &a.ins[1], bias, &plan.how(), &out[0])
+            k::forward(cx, [&a.ins[0], &a.ins[1]], bias, &plan.how(), k::wanted(), &out[0])
         })).attrs(CONVOLUTION_ATTRS).infer(infer_convolution).fill(fill_convolution).cost(Cost::Of(cost)).stamped(1)
         .nd(&["Convolution"]).onnx("Conv").grad(&[x(1).when(0), x(0).when(1)], convolution_rule);
     DECONVOLUTION = Op::new("Deconvolution", "The transpose of a convolution: each value lays down its filter.", IMAGE, Body::Kernel(|cx, a, out| {
@@ -435,25 +435,25 @@ rows! {
                 copy_view(cx, &everywhere, &to)?;
                 to = Out { mode: Mode::Add, ..to };
             }
-            k::data_grad(cx, &a.ins[0], &a.ins[1], &plan.how(), &to)
+            k::data_grad(cx, [&a.ins[0], &a.ins[1]], &plan.how(), k::wanted(), &to)
         })).attrs(DECONVOLUTION_ATTRS).infer(infer_deconvolution).fill(fill_deconvolution).cost(Cost::Of(cost)).stamped(1)
         .nd(&["Deconvolution"]).onnx("ConvTranspose").grad(&[x(1).when(0), x(0).when(1)], deconvolution_rule);
     CONV_RESULT = product_row("_conv_result", "The product of a convolution, without a bias.", &[input("images"), input("filters")], Body::Kernel(|cx, a, out| {
-            k::forward(cx, &a.ins[0], &a.ins[1], None, &product(a.attrs).0, &out[0])
+            k::forward(cx, [&a.ins[0], &a.ins[1]], None, &product(a.attrs).0, k::wanted(), &out[0])
         })).infer(|c, outs| product_shape(c, outs, Made::Result)).stamped(1)
         .grad(&[x(1).when(0), x(0).when(1)], |r| {
             r.grad(0, || r.call(&CONV_IMAGES, &[r.dy(), r.x(1)], &with_size(r, parts(&r.input(0).shape, r.attrs().bool(5)).1)));
             r.grad(1, || r.call(&CONV_FILTERS, &[r.x(0), r.dy()], &with_size(r, parts(&r.input(1).shape, r.attrs().bool(5)).1)));
         });
     CONV_IMAGES = product_row("_conv_images", "The gradient of a convolution's images.", &[input("dy"), input("filters")], Body::Kernel(|cx, a, out| {
-            k::data_grad(cx, &a.ins[0], &a.ins[1], &product(a.attrs).0, &out[0])
+            k::data_grad(cx, [&a.ins[0], &a.ins[1]], &product(a.attrs).0, k::wanted(), &out[0])
         })).infer(|c, outs| product_shape(c, outs, Made::Images)).stamped(1)
         .grad(&[x(1).when(0), x(0).when(1)], |r| {
             r.grad(0, || r.call(&CONV_RESULT, &[r.dy(), r.x(1)], &with_size(r, spatial_of(r, r.x(1)))));
             r.grad(1, || r.call(&CONV_FILTERS, &[r.dy(), r.x(0)], &with_size(r, parts(&r.input(1).shape, r.attrs().bool(5)).1)));
         });
     CONV_FILTERS = product_row("_conv_filters", "The gradient of a convolution's filters.", &[input("images"), input("dy")], Body::Kernel(|cx, a, out| {
-            k::weight_grad(cx, &a.ins[0], &a.ins[1], &product(a.attrs).0, &out[0])
+            k::weight_grad(cx, [&a.ins[0], &a.ins[1]], &product(a.attrs).0, k::wanted(), &out[0])
         })).infer(|c, outs| product_shape(c, outs, Made::Filters)).cost(Cost::Of(weight_cost))
         .grad(&[x(1).when(0), x(0).when(1)], |r| {
             r.grad(0, || r.call(&CONV_IMAGES, &[r.x(1), r.dy()], &with_size(r, parts(&r.input(0).shape, r.attrs().bool(5)).1)));

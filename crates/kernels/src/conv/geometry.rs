@@ -114,6 +114,30 @@ pub(super) fn taps(kernel: Extent) -> impl Iterator<Item = Extent> {
     (0..d * h * w).map(move |i| [i / (h * w), i / w % h, i % w])
 }
 
+/// Where a tap looks, from the place that a result stands for.
+pub(super) fn looks_at(tap: Extent, how: &How) -> [isize; 3] {
+    std::array::from_fn(|i| (tap[i] * how.dilate[i]) as isize - how.pad[i] as isize)
+}
+
+/// How far a tap is from the first.
+pub(super) fn offset(tap: Extent, by: [isize; 3]) -> isize {
+    (0..3).map(|i| tap[i] as isize * by[i]).sum()
+}
+
+/// The result that looks with `tap` at the first place of a phase, if there is one.
+pub(super) fn met_by(tap: Extent, phase: Extent, how: &How) -> Option<[isize; 3]> {
+    let mut at = [0; 3];
+    for i in 0..3 {
+        let from = phase[i] as isize - looks_at(tap, how)[i];
+        let stride = how.stride[i] as isize;
+        if from.rem_euclid(stride) != 0 {
+            return None;
+        }
+        at[i] = from.div_euclid(stride);
+    }
+    Some(at)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,7 +1,7 @@
 //! Convolution of any shape as matrix products whose operands are gathered while they are packed: the general way, in all
 //! three passes. A filter gradient is one product over all places of all images, so that no partial sums are added.
 use super::gather::{Gather, Scan};
-use super::geometry::{Extent, How, Planes, taps};
+use super::geometry::{Extent, How, Planes, looks_at, met_by, offset, taps};
 use super::operand::{Channels, FilterGrads, Filters, Lattice};
 use crate::gemm::{Affine, Identity, Mat, Product, Real, gemm, gemm_batch};
 use crate::view::Mode;
@@ -65,15 +65,6 @@ impl<T> Wrapped<T> {
     }
 }
 
-/// Where a tap looks, from the place that a result stands for.
-fn looks_at(tap: Extent, how: &How) -> [isize; 3] {
-    std::array::from_fn(|i| (tap[i] * how.dilate[i]) as isize - how.pad[i] as isize)
-}
-
-fn offset(tap: Extent, by: [isize; 3]) -> isize {
-    (0..3).map(|i| tap[i] as isize * by[i]).sum()
-}
-
 /// The gradient of `x`: each of its places gathers the results that looked at it. With strides, places fall into phases
 /// that are looked at by different taps; each phase is a convolution of its own, without strides.
 ///
@@ -105,20 +96,6 @@ pub(super) unsafe fn data_grad<T: Real>(threads: usize, [dy, w, dx]: [&Planes<T>
             });
         }
     }
-}
-
-/// The result that looks with `tap` at the first place of a phase, if there is one.
-fn met_by(tap: Extent, phase: Extent, how: &How) -> Option<[isize; 3]> {
-    let mut at = [0; 3];
-    for i in 0..3 {
-        let from = phase[i] as isize - looks_at(tap, how)[i];
-        let stride = how.stride[i] as isize;
-        if from.rem_euclid(stride) != 0 {
-            return None;
-        }
-        at[i] = from.div_euclid(stride);
-    }
-    Some(at)
 }
 
 /// The gradient of the filters.

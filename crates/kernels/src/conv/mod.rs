@@ -1,9 +1,16 @@
 //! Convolution and its two gradients, on images of one to three spatial axes, channels first or last.
+mod blocked;
+mod choose;
+mod direct;
 mod gather;
 mod geometry;
 mod implicit;
+mod kept;
 mod operand;
+mod plain;
 
+pub use blocked::lanes;
+pub use choose::{Algorithm, Pass, Shape, choose, choose_blocked, wanted};
 pub(crate) use geometry::Planes;
 pub use geometry::{Extent, How};
 
@@ -18,35 +25,44 @@ fn computed_in(dtype: DType) -> DType {
     if dtype == DType::F64 { DType::F64 } else { DType::F32 }
 }
 
-/// `with_real!(dtype, T => call)`: for the two types that are computed with.
-macro_rules! with_real {
-    ($d:expr, $T:ident => $e:expr) => {
-        match $d {
-            DType::F64 => crate::by_dtype!(@ $T = f64, $e),
-            _ => crate::by_dtype!(@ $T = f32, $e),
-        }
-    };
+/// The planes of three operands.
+fn planes<T>(views: [&View<'_>; 3], how: &How) -> Result<[Planes<T>; 3]> {
+    let plane = |v| Planes::new(v, how.channels_last);
+    Ok([plane(views[0])?, plane(views[1])?, plane(views[2])?])
 }
 
-/// `out = conv(x, w) + bias`. Shapes fit each other; the types are one floating type.
-pub fn forward(cx: &Cx, x: &View<'_>, w: &View<'_>, bias: Option<&View<'_>>, how: &How, out: &Out<'_>) -> Result {
+/// The name of an operand's contents, where the kernel reads the operand itself and not a copy in another type.
+fn stamp(cx: &Cx, given: &View<'_>) -> Option<kept::Stamp> {
+    cx.stamp.filter(|_| given.dtype == DType::F32)
+}
+
+/// `out = conv(x, w) + bias`. Shapes fit each other; the types are one floating type. `wanted` is an algorithm to prefer.
+pub fn forward(
+    cx: &Cx,
+    [x, w]: [&View<'_>; 2],
+    bias: Option<&View<'_>>,
+    how: &How,
+    wanted: Option<Algorithm>,
+    out: &Out<'_>,
+) -> Result {
     let kind = computed_in(out.view.dtype);
     let ins: Vec<View<'_>> = [x, w].into_iter().chain(bias).copied().collect();
     in_type(cx, kind, &ins, &[*out], |ins, outs| {
-        with_real!(kind, T => {
-            let bias = ins.get(2).map(even_bias::<T>);
-            // SAFETY: views are valid for their shapes, which the row has checked; an output overlaps no input.
-            unsafe {
-                let planes = [&plane::<T>(&ins[0], how)?, &plane(&ins[1], how)?, &plane(&outs[0].view, how)?];
-                implicit::forward(cx.threads, planes, bias.as_ref().map(|b| b.as_ptr()), how, outs[0].mode);
+        let (operands, mode) = ([&ins[0], &ins[1], &outs[0].view], outs[0].mode);
+        // SAFETY: views are valid for their shapes, which the row has checked; an output overlaps no input.
+        unsafe {
+            if kind == DType::F64 {
+                let bias = ins.get(2).map(even_bias::<f64>);
+                let [x, w, y] = planes::<f64>(operands, how)?;
+                implicit::forward(cx.threads, [&x, &w, &y], bias.as_ref().map(|b| b.as_ptr()), how, mode);
+            } else {
+                let bias = ins.get(2).map(even_bias::<f32>);
+                let [x, o, y] = planes::<f32>(operands, how)?;
+                plain::forward(cx.threads, [&x, &o, &y], bias.as_deref(), how, wanted, mode, stamp(cx, w));
             }
-        });
+        }
         Ok(())
     })
-}
-
-fn plane<T>(v: &View<'_>, how: &How) -> Result<Planes<T>> {
-    Planes::new(v, how.channels_last)
 }
 
 /// The bias as a list: a view may have any stride.
@@ -56,38 +72,54 @@ fn even_bias<T: Real>(b: &View<'_>) -> Vec<T> {
 }
 
 /// The gradient of `x`, from that of the result. The output has the shape of `x`.
-pub fn data_grad(cx: &Cx, dy: &View<'_>, w: &View<'_>, how: &How, out: &Out<'_>) -> Result {
+pub fn data_grad(cx: &Cx, [dy, w]: [&View<'_>; 2], how: &How, wanted: Option<Algorithm>, out: &Out<'_>) -> Result {
     let kind = computed_in(out.view.dtype);
     in_type(cx, kind, &[*dy, *w], &[*out], |ins, outs| {
+        let (operands, mode) = ([&ins[0], &ins[1], &outs[0].view], outs[0].mode);
         // SAFETY: as in `forward`.
-        with_real!(kind, T => unsafe {
-            let planes = [&plane::<T>(&ins[0], how)?, &plane(&ins[1], how)?, &plane(&outs[0].view, how)?];
-            implicit::data_grad(cx.threads, planes, how, outs[0].mode);
-        });
+        unsafe {
+            if kind == DType::F64 {
+                let [dy, w, dx] = planes::<f64>(operands, how)?;
+                implicit::data_grad(cx.threads, [&dy, &w, &dx], how, mode);
+            } else {
+                let [dy, o, dx] = planes::<f32>(operands, how)?;
+                plain::data_grad(cx.threads, [&dy, &o, &dx], how, wanted, mode, stamp(cx, w));
+            }
+        }
         Ok(())
     })
 }
 
 /// The gradient of the filters. The output has their shape.
-pub fn weight_grad(cx: &Cx, x: &View<'_>, dy: &View<'_>, how: &How, out: &Out<'_>) -> Result {
+pub fn weight_grad(cx: &Cx, [x, dy]: [&View<'_>; 2], how: &How, wanted: Option<Algorithm>, out: &Out<'_>) -> Result {
     let kind = computed_in(out.view.dtype);
     in_type(cx, kind, &[*x, *dy], &[*out], |ins, outs| {
-        with_real!(kind, T => {
-            let mut even = Vec::<T>::new();
-            let strides = ins[1].shape.contiguous_strides();
-            let mut dy = ins[1];
-            if plane::<T>(&dy, how)?.even().is_none() {
-                even.resize(dy.size, T::default());
-                let copy = View::contiguous(even.as_mut_ptr().cast(), kind, dy.shape, &strides);
-                copy_view(cx, &dy, &Out { view: copy, mode: Mode::Write })?;
-                dy = copy;
-            }
-            // SAFETY: as in `forward`.
-            unsafe {
-                let planes = [&plane::<T>(&ins[0], how)?, &plane(&dy, how)?, &plane(&outs[0].view, how)?];
-                implicit::weight_grad(cx.threads, planes, how, outs[0].mode);
-            }
-        });
-        Ok(())
+        let operands = [&ins[0], &ins[1], &outs[0].view];
+        if kind == DType::F64 {
+            return implicit_weight_grad::<f64>(cx, operands, how, outs[0].mode);
+        }
+        let [x, dy, dw] = planes::<f32>(operands, how)?;
+        // SAFETY: as in `forward`.
+        if unsafe { plain::weight_grad(cx.threads, [&x, &dy, &dw], how, wanted, outs[0].mode) } {
+            return Ok(());
+        }
+        implicit_weight_grad::<f32>(cx, operands, how, outs[0].mode)
     })
+}
+
+/// The general way, for which the gradient's places must be evenly spaced: a copy of it where they are not.
+fn implicit_weight_grad<T: Real>(cx: &Cx, [x, dy, dw]: [&View<'_>; 3], how: &How, mode: Mode) -> Result {
+    let mut even = Vec::<T>::new();
+    let strides = dy.shape.contiguous_strides();
+    let mut dy = *dy;
+    if Planes::<T>::new(&dy, how.channels_last)?.even().is_none() {
+        even.resize(dy.size, T::default());
+        let copy = View::contiguous(even.as_mut_ptr().cast(), dy.dtype, dy.shape, &strides);
+        copy_view(cx, &dy, &Out { view: copy, mode: Mode::Write })?;
+        dy = copy;
+    }
+    let [x, dy, dw] = planes::<T>([x, &dy, dw], how)?;
+    // SAFETY: as in `forward`.
+    unsafe { implicit::weight_grad(cx.threads, [&x, &dy, &dw], how, mode) };
+    Ok(())
 }

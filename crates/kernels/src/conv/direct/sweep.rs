@@ -1,0 +1,231 @@
+//! A convolution as a walk over the places of a lattice: tiles of neighbouring places, bands of them whose images stay in
+//! the second-level cache, and tasks for threads. Every result is one chain of sums in an order that the shape alone
+//! decides, however places are cut.
+use super::super::blocked::Finish;
+use super::band::{Band, Source};
+use super::tile::{ANY_STEP, Job, Last, Step, is_known, most, multiply};
+use crate::gemm::{Real, Scratch, Simd, Slot, Work, dispatch};
+use gluonish_base::pool;
+use std::ops::Range;
+
+/// One lattice of places: a whole convolution, or a phase of its gradient.
+pub(super) struct Sweep<'a, T> {
+    pub source: Source<T>,
+    /// Rows and columns of places, and the distance between two in the images.
+    pub grid: [usize; 2],
+    pub step: [usize; 2],
+    /// Where each tap looks, from its place.
+    pub taps: &'a [[isize; 2]],
+    /// Neighbouring values that a tap takes.
+    pub run: usize,
+    /// `[group][output block][plane][tap][value of the run][lane]`
+    pub filters: *const T,
+    /// Blocks of output channels in a group.
+    pub blocks: usize,
+    pub target: Target<T>,
+    pub finish: &'a Finish<T>,
+}
+// SAFETY: the pointers are operands of a kernel; threads write disjoint parts of the target.
+unsafe impl<T: Sync> Sync for Sweep<'_, T> {}
+
+/// Where results go: blocked images, or every so manieth place of them.
+#[derive(Clone, Copy)]
+pub(super) struct Target<T> {
+    pub ptr: *mut T,
+    /// From `ptr` to the first place.
+    pub first: usize,
+    pub by_image: usize,
+    pub by_block: usize,
+    pub by: [usize; 2],
+}
+
+/// Bytes of images that a band may have: half of a second-level cache.
+const BAND: usize = 384 << 10;
+/// Bytes of filters that tiles go through before the next ones: they stay in the first-level cache.
+const FILTERS: usize = 24 << 10;
+/// Multiplications of a vector that are worth a task.
+const TASK: usize = 20_000;
+
+impl<T: Real> Sweep<'_, T> {
+    /// # Safety
+    /// The operands are valid for the shapes, and the target overlaps none of the others.
+    pub(super) unsafe fn run(&self, threads: usize, images: usize, groups: usize) {
+        dispatch::<T, _>(All { sweep: self, threads, images, groups })
+    }
+}
+
+struct All<'a, T> {
+    sweep: &'a Sweep<'a, T>,
+    threads: usize,
+    images: usize,
+    groups: usize,
+}
+
+impl<T: Real> Work<T> for All<'_, T> {
+    type Out = ();
+
+    unsafe fn run<S: Simd<T = T>>(self) {
+        let s = self.sweep;
+        let Some(plan) = Plan::new::<S, T>(s, self.threads, self.images * self.groups) else { return };
+        let (bands, parts) = (plan.bands, plan.parts);
+        pool::run(self.images * self.groups * bands * parts, self.threads, |i| {
+            // Tasks that share filters follow each other where filters are what is large.
+            let whole = self.images * self.groups * bands;
+            let (part, i) = if plan.filters_first { (i / whole, i % whole) } else { (i % parts, i / parts) };
+            let (band, i) = (i % bands, i / bands);
+            let (group, image) = (i % self.groups, i / self.groups);
+            let cut = |n: usize, k: usize, of: usize| n * k / of..n * (k + 1) / of;
+            let blocks = cut(s.blocks.div_ceil(plan.vectors), part, parts);
+            let blocks = blocks.start * plan.vectors..(blocks.end * plan.vectors).min(s.blocks);
+            let (rows, cols) = match plan.flat {
+                true => (0..1, cut(plan.grid[1].div_ceil(plan.pixels), band, bands)),
+                false => (cut(plan.grid[0], band, bands), 0..1),
+            };
+            let cols = match plan.flat {
+                true => cols.start * plan.pixels..(cols.end * plan.pixels).min(plan.grid[1]),
+                false => 0..plan.grid[1],
+            };
+            // SAFETY: the caller's; tasks are different places or blocks.
+            unsafe { task::<S>(s, &plan, image, group, blocks, rows, cols) };
+        });
+    }
+}
+
+struct Plan {
+    /// Places are counted through the whole image: there are no borders between rows.
+    flat: bool,
+    grid: [usize; 2],
+    /// Bands of places, and parts of the output blocks.
+    bands: usize,
+    parts: usize,
+    filters_first: bool,
+    /// The largest tile: places, and blocks.
+    pixels: usize,
+    vectors: usize,
+    step: Step,
+    /// Runs that are multiplied before the next tile.
+    depth: usize,
+}
+
+impl Plan {
+    fn new<S: Simd, T: Real>(s: &Sweep<'_, T>, threads: usize, images: usize) -> Option<Plan> {
+        let unit = s.source.unit;
+        let flat = s.source.is_flat()
+            && s.step == [1, 1]
+            && s.taps == [[0, 0]]
+            && s.target.by[0] == s.target.by[1] * s.grid[1]
+            && s.grid == s.source.size;
+        let grid = if flat { [1, s.grid[0] * s.grid[1]] } else { s.grid };
+        if grid[0] * grid[1] == 0 || s.blocks == 0 {
+            return None;
+        }
+        let step = if unit == 1 { Step::Elements(s.step[1]) } else { Step::Vectors(s.step[1]) };
+        let room = |vectors: usize| if is_known(step) { most::<S>(vectors) } else { most::<S>(vectors).min(ANY_STEP) };
+        // Few places leave room for more blocks.
+        let vectors = match (grid[1] <= room(4), s.blocks) {
+            (true, 4..) => 4,
+            (_, 2..) => 2,
+            _ => 1,
+        };
+        let pixels = grid[1].div_ceil(grid[1].div_ceil(room(vectors)));
+        let value = size_of::<T>();
+        let runs = s.source.planes * s.taps.len();
+        let per_run = s.run * vectors * S::LANES * value;
+        let depth = if s.finish.add { runs } else { (FILTERS / per_run.max(1)).max(1) };
+        let depth = runs.div_ceil(runs.div_ceil(depth).max(1)).max(1);
+        // The images under a band, without what it shares with others.
+        let under =
+            s.source.planes * unit * value * if flat { grid[1] } else { grid[0] * s.step[0] * grid[1] * s.step[1] };
+        let pieces = if flat { grid[1].div_ceil(pixels) } else { grid[0] };
+        let mut bands = under.div_ceil(BAND).clamp(1, pieces);
+        let work = grid[0] * grid[1] * runs.max(1) * s.run * s.blocks;
+        let groups = s.blocks.div_ceil(vectors);
+        let mut parts = 1;
+        let wanted = (images * work / TASK).clamp(1, 4 * threads);
+        let filters = runs * s.run * s.blocks * S::LANES * value;
+        let filters_first = filters > BAND;
+        let even = |tasks: usize| tasks >= threads && tasks.is_multiple_of(threads);
+        while images * bands * parts < wanted && !even(images * bands * parts) {
+            // What is large is what is not to be read by every thread.
+            if (filters > under && parts < groups) || bands >= pieces {
+                if parts >= groups {
+                    break;
+                }
+                parts += 1;
+            } else {
+                bands += 1;
+            }
+        }
+        Some(Plan { flat, grid, bands, parts, filters_first, pixels, vectors, step, depth })
+    }
+}
+
+/// One task: some places of one image, for some blocks of output channels.
+unsafe fn task<S: Simd>(
+    s: &Sweep<'_, S::T>,
+    plan: &Plan,
+    image: usize,
+    group: usize,
+    blocks: Range<usize>,
+    rows: Range<usize>,
+    cols: Range<usize>,
+) {
+    if blocks.is_empty() || rows.is_empty() || cols.is_empty() {
+        return;
+    }
+    let x = s.source.at(image, group);
+    let room = Scratch::<S::T>::take(Slot::A, x.needs(&rows, s.grid[1], s.step, s.taps, s.run));
+    // SAFETY: the scratch memory is as large as the band asked for; the image is valid.
+    let band: Band<S::T> = unsafe { x.band(&rows, s.grid[1], s.step, s.taps, s.run, room.ptr()) };
+    let runs: Vec<isize> = (0..s.source.planes)
+        .flat_map(|c| s.taps.iter().map(move |t| (c, t)))
+        .map(|(c, t)| c as isize * band.by_plane + t[0] * band.by_row + t[1] * s.source.unit as isize)
+        .collect();
+    let vector = s.run * S::LANES;
+    let w_block = runs.len() * vector;
+    let to = s.target;
+    let begin = to.first + image * to.by_image + group * s.blocks * to.by_block;
+    let mut block = blocks.start;
+    while block < blocks.end {
+        let vectors = match blocks.end - block {
+            n if n >= plan.vectors => plan.vectors,
+            2.. => 2,
+            _ => 1,
+        };
+        let filters = s.filters.wrapping_add((group * s.blocks + block) * w_block);
+        let deep = runs.chunks(plan.depth).enumerate().map(Some);
+        for chunk in deep.chain(runs.is_empty().then_some(None)) {
+            let (k, chunk) = chunk.unwrap_or((0, &[]));
+            let is_last = (k + 1) * plan.depth >= runs.len();
+            for row in rows.clone() {
+                let x = band.row(row, s.step[0]);
+                let n = (cols.end - cols.start).div_ceil(plan.pixels);
+                for tile in 0..n {
+                    let wide = cols.end - cols.start;
+                    let (from, end) = (cols.start + wide * tile / n, cols.start + wide * (tile + 1) / n);
+                    let place = begin + block * to.by_block + row * to.by[0] + from * to.by[1];
+                    let job = Job {
+                        x: x.wrapping_add(from * s.step[1] * s.source.unit),
+                        runs: chunk,
+                        len: s.run,
+                        step: s.step[1] * s.source.unit,
+                        w: filters.wrapping_add(k * plan.depth * vector),
+                        w_block,
+                        y: to.ptr.wrapping_add(place),
+                        y_step: to.by[1],
+                        y_block: to.by_block,
+                        resume: k > 0,
+                        last: is_last.then_some(Last {
+                            finish: s.finish,
+                            channel: (group * s.blocks + block) * S::LANES,
+                            at: place,
+                        }),
+                    };
+                    // SAFETY: the places lie in the band and the target, the blocks in the filters.
+                    unsafe { multiply::<S>(end - from, vectors, plan.step, &job) };
+                }
+            }
+        }
+        block += vectors;
+    }
+}

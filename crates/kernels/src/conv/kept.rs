@@ -1,0 +1,167 @@
+//! What is derived from filters, kept while they do not change: packed, or transformed. A small store for the process; what
+//! was not used for longest goes first.
+use super::geometry::{How, Planes};
+use crate::gemm::Real;
+use std::any::Any;
+use std::collections::VecDeque;
+use std::marker::PhantomData;
+use std::num::NonZeroU64;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The name of a storage's contents: a number and a version (`Cx::stamp`).
+pub(crate) type Stamp = (NonZeroU64, u32);
+
+/// Bytes that are kept, at most.
+const LIMIT: usize = 256 << 20;
+
+/// Memory for elements, aligned to lines of the cache as whole vectors want it.
+pub(super) struct Buffer<T> {
+    lines: Vec<Line>,
+    len: usize,
+    of: PhantomData<T>,
+}
+
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Line(#[allow(dead_code)] [u8; 64]);
+
+impl<T: Real> Buffer<T> {
+    fn new(len: usize) -> Buffer<T> {
+        let lines = vec![Line([0; 64]); (len * size_of::<T>()).div_ceil(size_of::<Line>())];
+        Buffer { lines, len, of: PhantomData }
+    }
+
+    pub(super) fn ptr(&self) -> *const T {
+        self.lines.as_ptr().cast()
+    }
+    fn bytes(&self) -> usize {
+        self.lines.len() * size_of::<Line>()
+    }
+}
+
+/// What something is derived from, and how.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Key {
+    /// The algorithm and the pass, and what else the derived values depend on.
+    pub made: (&'static str, How, [usize; 3]),
+    pub stamp: Stamp,
+    /// The view of the storage: where it begins, its shape and strides.
+    pub at: usize,
+    pub shape: [usize; 5],
+    pub strides: [isize; 5],
+}
+
+impl Key {
+    pub(super) fn new<T>(made: (&'static str, How, [usize; 3]), w: &Planes<T>, stamp: Stamp) -> Key {
+        let [d, h, x] = w.size;
+        Key {
+            made,
+            stamp,
+            at: w.ptr.addr(),
+            shape: [w.count, w.channels, d, h, x],
+            strides: [w.by_count, w.by_channel, w.by[0], w.by[1], w.by[2]],
+        }
+    }
+
+    /// The same with another version of the contents.
+    fn follows(&self, other: &Key) -> bool {
+        Key { stamp: (self.stamp.0, other.stamp.1), ..*self } == *other
+    }
+}
+
+struct Entry {
+    key: Key,
+    bytes: usize,
+    buffer: Arc<dyn Any + Send + Sync>,
+}
+
+struct Store {
+    entries: VecDeque<Entry>,
+    bytes: usize,
+}
+
+static STORE: Mutex<Store> = Mutex::new(Store { entries: VecDeque::new(), bytes: 0 });
+
+/// What `make` derives in memory for `len` elements, all of which it writes; or what it has derived before from the same
+/// contents.
+pub(super) fn kept<T: Real>(key: Key, len: usize, make: impl FnOnce(*mut T)) -> Arc<Buffer<T>> {
+    let mut old = None;
+    {
+        let mut store = STORE.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(i) = store.entries.iter().position(|e| e.key.follows(&key))
+            && let Some(entry) = store.entries.remove(i)
+        {
+            let found = entry.buffer.clone().downcast::<Buffer<T>>();
+            if entry.key == key
+                && let Ok(found) = found
+            {
+                store.entries.push_back(entry);
+                return found;
+            }
+            store.bytes -= entry.bytes;
+            drop(entry);
+            // Its memory serves again, unless somebody still reads it.
+            old = found.ok().and_then(|b| Arc::try_unwrap(b).ok());
+        }
+    }
+    let mut buffer = old.filter(|b| b.len == len).unwrap_or_else(|| Buffer::new(len));
+    make(buffer.lines.as_mut_ptr().cast());
+    let bytes = buffer.bytes();
+    let buffer = Arc::new(buffer);
+    if bytes <= LIMIT {
+        let mut store = STORE.lock().unwrap_or_else(PoisonError::into_inner);
+        store.entries.retain(|e| e.key != key);
+        store.entries.push_back(Entry { key, bytes, buffer: buffer.clone() });
+        store.bytes = store.entries.iter().map(|e| e.bytes).sum();
+        while store.bytes > LIMIT
+            && let Some(oldest) = store.entries.pop_front()
+        {
+            store.bytes -= oldest.bytes;
+        }
+    }
+    buffer
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOW: How = How { stride: [1; 3], dilate: [1; 3], pad: [0; 3], groups: 1, channels_last: false };
+
+    fn key(serial: u64, version: u32) -> Key {
+        let serial = NonZeroU64::new(serial).unwrap_or(NonZeroU64::MIN);
+        Key { made: ("test", HOW, [0; 3]), stamp: (serial, version), at: 64, shape: [1; 5], strides: [1; 5] }
+    }
+
+    #[test]
+    fn a_version_is_derived_once_and_a_new_one_again() {
+        let mut made = 0;
+        let mut get = |k: Key| {
+            let got = kept::<f32>(k, 3, |to| {
+                made += 1;
+                // SAFETY: there are three elements.
+                (0..3).for_each(|i| unsafe { *to.add(i) = made as f32 });
+            });
+            // SAFETY: as above.
+            unsafe { *got.ptr().add(2) }
+        };
+        let (a, b) = (u64::MAX - 1, u64::MAX - 2);
+        assert_eq!([get(key(a, 1)), get(key(a, 1)), get(key(b, 1)), get(key(a, 2))], [1.0, 1.0, 2.0, 3.0]);
+        assert_eq!(get(Key { at: 128, ..key(a, 2) }), 4.0);
+        assert_eq!(get(Key { made: ("test", HOW, [1; 3]), ..key(a, 2) }), 5.0);
+        assert_eq!([get(key(a, 2)), get(key(b, 1))], [3.0, 2.0]);
+    }
+
+    #[test]
+    fn the_store_is_bounded() {
+        let len = LIMIT / size_of::<f32>() / 8;
+        for i in 1..12 {
+            // SAFETY: there is a first element, here and below.
+            let got = kept::<f32>(key(u64::MAX - 100 - i, 0), len, |to| unsafe { *to = i as f32 });
+            // SAFETY: as above.
+            assert_eq!(unsafe { *got.ptr() }, i as f32);
+        }
+        let store = STORE.lock().unwrap_or_else(PoisonError::into_inner);
+        assert!(store.bytes <= LIMIT && store.entries.len() <= 16, "{} in {}", store.bytes, store.entries.len());
+    }
+}
