@@ -1,8 +1,13 @@
 //! Convolution and its two gradients, on images of one to three spatial axes, channels first or last.
+#[doc(hidden)]
+pub mod apart;
+mod blocked;
+mod depthwise;
 mod gather;
 mod geometry;
 mod implicit;
 mod operand;
+mod winograd;
 
 pub(crate) use geometry::Planes;
 pub use geometry::{Extent, How};
