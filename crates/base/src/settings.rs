@@ -43,7 +43,7 @@ pub static TABLE: &[Setting] = &[
     Setting {
         name: "GLUONISH_CONV",
         default: "auto",
-        doc: "How convolutions are computed: `auto` by their shape; `implicit`, `direct` or `first` wherever that can.",
+        doc: "How convolutions are computed: `auto` by their shape; `implicit`, `direct`, `first`, `winograd` or `depthwise` wherever that can.",
     },
     Setting {
         name: "GLUONISH_FTZ",
@@ -111,8 +111,10 @@ fn read(mut vars: Vec<(String, String)>) -> Settings {
         problems.push(format!("GLUONISH_ENGINE={engine} is not valid: expected threaded or naive"));
     }
     let conv = text("GLUONISH_CONV");
-    if !matches!(conv.as_str(), "auto" | "implicit" | "direct" | "first") {
-        problems.push(format!("GLUONISH_CONV={conv} is not valid: expected auto, implicit, direct or first"));
+    if !matches!(conv.as_str(), "auto" | "implicit" | "direct" | "first" | "winograd" | "depthwise") {
+        problems.push(format!(
+            "GLUONISH_CONV={conv} is not valid: expected auto, implicit, direct, first, winograd or depthwise"
+        ));
     }
     let profile = Some(text("GLUONISH_PROFILE")).filter(|p| !p.is_empty());
     let texts = TABLE.iter().map(|s| text(s.name)).collect();

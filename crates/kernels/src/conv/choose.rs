@@ -1,5 +1,6 @@
 //! Which algorithm computes a convolution: a pure function of its shape.
 use super::geometry::{Extent, How};
+use super::{depthwise, winograd};
 use gluonish_base::settings::settings;
 
 /// How a convolution can be computed.
@@ -11,6 +12,10 @@ pub enum Algorithm {
     Direct,
     /// The same over plain images with few channels.
     First,
+    /// 3x3 filters in fewer multiplications, over blocked images.
+    Winograd,
+    /// A filter for each channel, over blocked images.
+    Depthwise,
 }
 
 impl Algorithm {
@@ -19,6 +24,8 @@ impl Algorithm {
             Algorithm::Implicit => "implicit",
             Algorithm::Direct => "direct",
             Algorithm::First => "first",
+            Algorithm::Winograd => "winograd",
+            Algorithm::Depthwise => "depthwise",
         }
     }
 }
@@ -74,11 +81,16 @@ pub fn choose(shape: &Shape, pass: Pass, wanted: Option<Algorithm>) -> Algorithm
     match wanted {
         Some(Algorithm::Direct) if direct_suits(shape) => return Algorithm::Direct,
         Some(Algorithm::First) if first => return Algorithm::First,
+        Some(Algorithm::Winograd) if winograd_suits(shape) => return Algorithm::Winograd,
+        Some(Algorithm::Depthwise) if depthwise_suits(shape) => return Algorithm::Depthwise,
         Some(Algorithm::Implicit) => return Algorithm::Implicit,
         _ => {}
     }
     if shape.work() < SMALL {
         return Algorithm::Implicit;
+    }
+    if depthwise_suits(shape) && 2 * shape.inputs > shape.lanes {
+        return Algorithm::Depthwise;
     }
     if first && 2 * shape.outputs > shape.lanes {
         return Algorithm::First;
@@ -86,16 +98,39 @@ pub fn choose(shape: &Shape, pass: Pass, wanted: Option<Algorithm>) -> Algorithm
     // Lanes behind the last channel are computed too.
     let whole = |channels: usize| channels.next_multiple_of(shape.lanes);
     let (computed, needed) = (whole(shape.inputs) * whole(shape.outputs), shape.inputs * shape.outputs);
-    if direct_suits(shape) && 2 * needed > computed { Algorithm::Direct } else { Algorithm::Implicit }
+    match 2 * needed > computed {
+        true if winograd_pays(shape) => Algorithm::Winograd,
+        true if direct_suits(shape) => Algorithm::Direct,
+        _ => Algorithm::Implicit,
+    }
 }
 
 /// The algorithm for blocked images: plain ones in between where no fast one can compute this.
 pub fn choose_blocked(shape: &Shape, wanted: Option<Algorithm>) -> Algorithm {
     match wanted {
         Some(Algorithm::Implicit) => Algorithm::Implicit,
+        Some(Algorithm::Direct) if direct_suits(shape) => Algorithm::Direct,
+        _ if depthwise_suits(shape) => Algorithm::Depthwise,
+        _ if winograd_pays(shape) => Algorithm::Winograd,
         _ if direct_suits(shape) => Algorithm::Direct,
         _ => Algorithm::Implicit,
     }
+}
+
+/// Whether Winograd's tiles can compute it.
+fn winograd_suits(shape: &Shape) -> bool {
+    shape.is_flat() && winograd::suits(shape.kernel, &shape.how)
+}
+
+/// Whether they have enough channels for their transforms to be worth it.
+fn winograd_pays(shape: &Shape) -> bool {
+    winograd_suits(shape) && shape.inputs.min(shape.outputs) >= 16
+}
+
+/// Whether the kernel with a filter for each channel can.
+fn depthwise_suits(shape: &Shape) -> bool {
+    let of_one = shape.inputs / shape.how.groups.max(1);
+    shape.is_flat() && depthwise::suits(shape.kernel, shape.outputs, of_one, &shape.how)
 }
 
 /// Whether the direct kernel can compute it: flat images, groups of whole blocks.
@@ -115,6 +150,8 @@ pub fn wanted() -> Option<Algorithm> {
         "implicit" => Some(Algorithm::Implicit),
         "direct" => Some(Algorithm::Direct),
         "first" => Some(Algorithm::First),
+        "winograd" => Some(Algorithm::Winograd),
+        "depthwise" => Some(Algorithm::Depthwise),
         _ => None,
     }
 }
@@ -131,7 +168,7 @@ mod tests {
 
     #[test]
     fn choices() {
-        use Algorithm::{Direct, First, Implicit};
+        use Algorithm::{Depthwise, Direct, First, Implicit, Winograd};
         for (shape, pass, chosen) in [
             (shape(64, 64, 56, 1, 1), Pass::Result, Direct),
             (shape(64, 64, 56, 1, 1), Pass::Filters, Direct),
@@ -140,7 +177,10 @@ mod tests {
             (shape(3, 64, 224, 7, 1), Pass::Images, Implicit),
             (shape(64, 3, 56, 3, 1), Pass::Result, Implicit),
             (shape(17, 17, 56, 3, 1), Pass::Result, Implicit),
-            (shape(33, 64, 56, 3, 1), Pass::Result, Direct),
+            (shape(33, 64, 56, 3, 1), Pass::Result, Winograd),
+            (shape(33, 64, 56, 5, 1), Pass::Result, Direct),
+            (shape(64, 64, 56, 3, 1), Pass::Images, Winograd),
+            (shape(64, 64, 56, 5, 64), Pass::Filters, Depthwise),
             (shape(64, 64, 56, 3, 4), Pass::Result, Direct),
             (shape(64, 64, 56, 3, 8), Pass::Result, Implicit),
             (shape(64, 64, 1, 1, 1), Pass::Result, Implicit),

@@ -1,13 +1,18 @@
 //! Convolution and its two gradients, on images of one to three spatial axes, channels first or last.
+#[doc(hidden)]
+pub mod apart;
 mod blocked;
 mod choose;
+mod depthwise;
 mod direct;
+mod fast;
 mod gather;
 mod geometry;
 mod implicit;
 mod kept;
 mod operand;
 mod plain;
+mod winograd;
 
 pub use blocked::lanes;
 pub use choose::{Algorithm, Pass, Shape, choose, choose_blocked, wanted};

@@ -1,7 +1,8 @@
 //! Convolution of plain images by the fast algorithms, changes of layout included.
 use super::blocked::{Blocked, Finish, from_blocked, lanes, to_blocked};
 use super::choose::{Algorithm, Pass, Shape, choose};
-use super::direct::{self, first};
+use super::direct::first;
+use super::fast;
 use super::geometry::{How, Planes};
 use super::implicit;
 use super::kept::Stamp;
@@ -79,7 +80,7 @@ pub(super) unsafe fn forward(
     let finish = Finish { shift: bias.map(|_| shift.as_ptr()), ..Finish::plain(false) };
     let part = if chosen == Algorithm::First { at_once(&[y]) } else { at_once(&[x, y]) }.min(x.count);
     let to = Room::new(y, part, Slot::C);
-    let from = (chosen == Algorithm::Direct).then(|| Room::new(x, part, Slot::Other));
+    let from = (chosen != Algorithm::First).then(|| Room::new(x, part, Slot::Other));
     each_part(x.count, part.max(1), |n, count| {
         let (x, y, yb) = (some(x, n, count), some(y, n, count), to.first(count));
         // SAFETY: the caller's; there is room for these images.
@@ -88,7 +89,7 @@ pub(super) unsafe fn forward(
                 Some(from) => {
                     let xb = from.first(count);
                     to_blocked(threads, &x, &xb);
-                    direct::forward(threads, &xb, w, &yb, how, &finish, stamp);
+                    fast::forward(chosen, threads, [&xb, &yb], w, how, &finish, stamp);
                 }
                 None => first::forward(threads, &x, w, &yb, how, &finish),
             }
@@ -122,7 +123,7 @@ pub(super) unsafe fn data_grad(
         // SAFETY: the caller's; there is room for these images.
         unsafe {
             to_blocked(threads, &dy, &dyb);
-            direct::data_grad(threads, &dyb, w, &dxb, how, false, stamp);
+            fast::data_grad(chosen, threads, [&dyb, &dxb], w, how, false, stamp);
             from_blocked(threads, &dxb, &dx, mode == Mode::Add);
         }
     });
@@ -146,7 +147,7 @@ pub(super) unsafe fn weight_grad(
     }
     let part = if chosen == Algorithm::First { at_once(&[dy]) } else { at_once(&[x, dy]) }.min(x.count);
     let grads = Room::new(dy, part, Slot::C);
-    let images = (chosen == Algorithm::Direct).then(|| Room::new(x, part, Slot::Other));
+    let images = (chosen != Algorithm::First).then(|| Room::new(x, part, Slot::Other));
     each_part(x.count, part.max(1), |n, count| {
         let (x, dy, dyb) = (some(x, n, count), some(dy, n, count), grads.first(count));
         let add = n > 0 || mode == Mode::Add;
@@ -157,7 +158,7 @@ pub(super) unsafe fn weight_grad(
                 Some(images) => {
                     let xb = images.first(count);
                     to_blocked(threads, &x, &xb);
-                    direct::weight_grad(threads, &xb, &dyb, dw, how, add);
+                    fast::weight_grad(chosen, threads, [&xb, &dyb], dw, how, add);
                 }
                 None => first::weight_grad(threads, &x, &dyb, dw, how, add),
             }
