@@ -1,5 +1,6 @@
 //! Which algorithm computes a convolution: a pure function of its shape.
 use super::geometry::{Extent, How};
+use super::{depthwise, winograd};
 use gluonish_base::settings::settings;
 
 /// How a convolution can be computed.
@@ -11,14 +12,23 @@ pub enum Algorithm {
     Direct,
     /// The same over plain images with few channels.
     First,
+    /// Filters of 3x3 in fewer multiplications, and with larger errors.
+    Winograd,
+    /// A filter for each channel.
+    Depthwise,
 }
 
 impl Algorithm {
+    const ALL: [Algorithm; 5] =
+        [Algorithm::Implicit, Algorithm::Direct, Algorithm::First, Algorithm::Winograd, Algorithm::Depthwise];
+
     pub fn name(self) -> &'static str {
         match self {
             Algorithm::Implicit => "implicit",
             Algorithm::Direct => "direct",
             Algorithm::First => "first",
+            Algorithm::Winograd => "winograd",
+            Algorithm::Depthwise => "depthwise",
         }
     }
 }
@@ -66,57 +76,66 @@ impl Shape {
 const SMALL: usize = 1 << 18;
 /// Channels of a first layer, at most.
 const FEW: usize = 4;
+/// Tiles of 4x4 results from which Winograd's algorithm wins.
+const TILES: usize = 8;
 
 /// The algorithm for plain images, of the type that the fast ones are made for; `wanted` is one to prefer where it can
 /// compute this at all.
 pub fn choose(shape: &Shape, pass: Pass, wanted: Option<Algorithm>) -> Algorithm {
-    let first = first_suits(shape) && pass != Pass::Images;
-    match wanted {
-        Some(Algorithm::Direct) if direct_suits(shape) => return Algorithm::Direct,
-        Some(Algorithm::First) if first => return Algorithm::First,
-        Some(Algorithm::Implicit) => return Algorithm::Implicit,
-        _ => {}
+    if let Some(wanted) = wanted.filter(|w| w.suits(shape, pass)) {
+        return wanted;
     }
     if shape.work() < SMALL {
         return Algorithm::Implicit;
     }
-    if first && 2 * shape.outputs > shape.lanes {
+    if Algorithm::First.suits(shape, pass) && 2 * shape.outputs > shape.lanes {
         return Algorithm::First;
+    }
+    if Algorithm::Depthwise.suits(shape, pass) {
+        return Algorithm::Depthwise;
     }
     // Lanes behind the last channel are computed too.
     let whole = |channels: usize| channels.next_multiple_of(shape.lanes);
     let (computed, needed) = (whole(shape.inputs) * whole(shape.outputs), shape.inputs * shape.outputs);
-    if direct_suits(shape) && 2 * needed > computed { Algorithm::Direct } else { Algorithm::Implicit }
+    if 2 * needed > computed { choose_blocked(shape, pass, None) } else { Algorithm::Implicit }
 }
 
-/// The algorithm for blocked images: plain ones in between where no fast one can compute this.
-pub fn choose_blocked(shape: &Shape, wanted: Option<Algorithm>) -> Algorithm {
-    match wanted {
-        Some(Algorithm::Implicit) => Algorithm::Implicit,
-        _ if direct_suits(shape) => Algorithm::Direct,
-        _ => Algorithm::Implicit,
+/// The algorithm for blocked images: the general one, with plain images in between, where no fast one can compute this.
+pub fn choose_blocked(shape: &Shape, pass: Pass, wanted: Option<Algorithm>) -> Algorithm {
+    let wanted = wanted.filter(|w| *w != Algorithm::First && w.suits(shape, pass));
+    let suits = |by: &Algorithm| by.suits(shape, pass);
+    let fewer = (!few_tiles(shape)).then_some(Algorithm::Winograd);
+    let fast = fewer.into_iter().chain([Algorithm::Depthwise, Algorithm::Direct]).find(suits);
+    wanted.or(fast).unwrap_or(Algorithm::Implicit)
+}
+
+/// Whether transformed filters, four times as large as those given, would be read for the sake of too few tiles.
+fn few_tiles(shape: &Shape) -> bool {
+    shape.count * shape.size[1].div_ceil(4) * shape.size[2].div_ceil(4) < TILES
+}
+
+impl Algorithm {
+    /// Whether it can compute this.
+    fn suits(self, shape: &Shape, pass: Pass) -> bool {
+        let how = &shape.how;
+        let groups = how.groups.max(1);
+        let whole = |channels: usize| (channels / groups).is_multiple_of(shape.lanes);
+        match self {
+            Algorithm::Implicit => true,
+            Algorithm::Direct => shape.is_flat() && (groups == 1 || (whole(shape.inputs) && whole(shape.outputs))),
+            Algorithm::First => shape.is_flat() && groups == 1 && shape.inputs <= FEW && pass != Pass::Images,
+            Algorithm::Winograd => shape.is_flat() && winograd::suits(shape.kernel, how),
+            Algorithm::Depthwise => {
+                shape.is_flat() && depthwise::suits(shape.kernel, shape.outputs, shape.inputs / groups, how)
+            }
+        }
     }
-}
-
-/// Whether the direct kernel can compute it: flat images, groups of whole blocks.
-fn direct_suits(shape: &Shape) -> bool {
-    let whole = |channels: usize| (channels / shape.how.groups.max(1)).is_multiple_of(shape.lanes);
-    shape.is_flat() && (shape.how.groups == 1 || (whole(shape.inputs) && whole(shape.outputs)))
-}
-
-/// Whether the kernel of first layers can, in the passes that it has.
-fn first_suits(shape: &Shape) -> bool {
-    shape.is_flat() && shape.how.groups == 1 && shape.inputs <= FEW
 }
 
 /// What `GLUONISH_CONV` asks for.
 pub fn wanted() -> Option<Algorithm> {
-    match settings().conv.as_str() {
-        "implicit" => Some(Algorithm::Implicit),
-        "direct" => Some(Algorithm::Direct),
-        "first" => Some(Algorithm::First),
-        _ => None,
-    }
+    let name = settings().conv.as_str();
+    Algorithm::ALL.into_iter().find(|a| a.name() == name)
 }
 
 #[cfg(test)]
@@ -131,7 +150,7 @@ mod tests {
 
     #[test]
     fn choices() {
-        use Algorithm::{Direct, First, Implicit};
+        use Algorithm::{Depthwise, Direct, First, Implicit, Winograd};
         for (shape, pass, chosen) in [
             (shape(64, 64, 56, 1, 1), Pass::Result, Direct),
             (shape(64, 64, 56, 1, 1), Pass::Filters, Direct),
@@ -140,7 +159,10 @@ mod tests {
             (shape(3, 64, 224, 7, 1), Pass::Images, Implicit),
             (shape(64, 3, 56, 3, 1), Pass::Result, Implicit),
             (shape(17, 17, 56, 3, 1), Pass::Result, Implicit),
-            (shape(33, 64, 56, 3, 1), Pass::Result, Direct),
+            (shape(33, 64, 56, 3, 1), Pass::Result, Winograd),
+            (shape(512, 512, 7, 3, 1), Pass::Result, Direct),
+            (shape(33, 64, 56, 5, 1), Pass::Result, Direct),
+            (shape(64, 64, 56, 3, 64), Pass::Result, Depthwise),
             (shape(64, 64, 56, 3, 4), Pass::Result, Direct),
             (shape(64, 64, 56, 3, 8), Pass::Result, Implicit),
             (shape(64, 64, 1, 1, 1), Pass::Result, Implicit),
@@ -150,7 +172,7 @@ mod tests {
         }
         let volume = Shape { size: [4, 56, 56], ..shape(64, 64, 56, 1, 1) };
         assert_eq!(choose(&volume, Pass::Result, Some(Direct)), Implicit);
-        assert_eq!(choose_blocked(&shape(64, 64, 1, 1, 1), None), Direct);
-        assert_eq!(choose_blocked(&shape(64, 64, 56, 3, 8), None), Implicit);
+        assert_eq!(choose_blocked(&shape(64, 64, 1, 1, 1), Pass::Result, None), Direct);
+        assert_eq!(choose_blocked(&shape(64, 64, 56, 3, 8), Pass::Images, None), Implicit);
     }
 }

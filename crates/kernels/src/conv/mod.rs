@@ -1,18 +1,25 @@
 //! Convolution and its two gradients, on images of one to three spatial axes, channels first or last.
+#[doc(hidden)]
+pub mod apart;
 mod blocked;
 mod choose;
+mod depthwise;
 mod direct;
+mod fast;
 mod gather;
 mod geometry;
 mod implicit;
 mod kept;
 mod operand;
 mod plain;
+mod stay;
+mod winograd;
 
 pub use blocked::lanes;
 pub use choose::{Algorithm, Pass, Shape, choose, choose_blocked, wanted};
 pub(crate) use geometry::Planes;
 pub use geometry::{Extent, How};
+pub use stay::{Ending, blocked_data_grad, blocked_forward, blocked_weight_grad, from_blocked_view, to_blocked_view};
 
 use crate::convert::copy_view;
 use crate::gemm::Real;

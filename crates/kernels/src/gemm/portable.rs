@@ -61,6 +61,10 @@ impl<T: Real + Send + Sync> Simd for Portable<T> {
         zip(a, b, |x, y| x + y)
     }
     #[inline(always)]
+    unsafe fn sub(a: [T; N], b: [T; N]) -> [T; N] {
+        zip(a, b, |x, y| x - y)
+    }
+    #[inline(always)]
     unsafe fn mul(a: [T; N], b: [T; N]) -> [T; N] {
         zip(a, b, |x, y| x * y)
     }

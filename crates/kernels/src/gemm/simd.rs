@@ -6,11 +6,21 @@ use super::tile::Tile;
 use super::x86::{Avx2, Avx512};
 use gluonish_base::isa::{Isa, isa};
 use std::fmt::Debug;
-use std::ops::{Add, Mul};
+use std::ops::{Add, Mul, Sub};
 
 /// An element type that is computed with directly.
 pub trait Real:
-    Copy + Default + PartialEq + PartialOrd + Add<Output = Self> + Mul<Output = Self> + Debug + Send + Sync + 'static
+    Copy
+    + Default
+    + PartialEq
+    + PartialOrd
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Debug
+    + Send
+    + Sync
+    + 'static
 {
     type Portable: Simd<T = Self>;
     #[cfg(target_arch = "x86_64")]
@@ -19,6 +29,8 @@ pub trait Real:
     type Avx512: Simd<T = Self>;
     const ONE: Self;
 
+    /// The number nearest to `x`.
+    fn constant(x: f64) -> Self;
     /// `self * b + c`: one rounding where the processor does that in one instruction, else two.
     fn fma(self, b: Self, c: Self) -> Self;
 }
@@ -33,6 +45,10 @@ macro_rules! real {
             type Avx512 = Avx512<$t>;
             const ONE: $t = 1.0;
 
+            #[inline(always)]
+            fn constant(x: f64) -> $t {
+                x as $t
+            }
             #[inline(always)]
             fn fma(self, b: $t, c: $t) -> $t {
                 // Without the instruction, `mul_add` is a call into the C library.
@@ -89,6 +105,7 @@ pub trait Simd: Copy + Send + Sync + 'static {
     unsafe fn store(p: *mut Self::T, x: Self::V);
     unsafe fn store_part(p: *mut Self::T, lanes: usize, x: Self::V);
     unsafe fn add(a: Self::V, b: Self::V) -> Self::V;
+    unsafe fn sub(a: Self::V, b: Self::V) -> Self::V;
     unsafe fn mul(a: Self::V, b: Self::V) -> Self::V;
     /// The larger; the second where they do not compare.
     unsafe fn max(a: Self::V, b: Self::V) -> Self::V;

@@ -14,8 +14,8 @@ static MASK32: [i32; 16] = [-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0,
 static MASK64: [i64; 8] = [-1, -1, -1, -1, 0, 0, 0, 0];
 /// The methods of `Simd` that are one instruction each. `$suffix` names the element type in intrinsics.
 macro_rules! instructions {
-    ($t:ident, $v:ident, $features:literal, $set1:ident, $load:ident, $store:ident, $add:ident, $mul:ident, $max:ident,
-     $fma:ident) => {
+    ($t:ident, $v:ident, $features:literal, $set1:ident, $load:ident, $store:ident, $add:ident, $sub:ident, $mul:ident,
+     $max:ident, $fma:ident) => {
         #[inline]
         #[target_feature(enable = $features)]
         unsafe fn enter<B: Body>(body: B) -> B::Out {
@@ -41,6 +41,11 @@ macro_rules! instructions {
         unsafe fn add(a: $v, b: $v) -> $v {
             // SAFETY: the processor has the instruction.
             unsafe { $add(a, b) }
+        }
+        #[inline(always)]
+        unsafe fn sub(a: $v, b: $v) -> $v {
+            // SAFETY: the processor has the instruction.
+            unsafe { $sub(a, b) }
         }
         #[inline(always)]
         unsafe fn mul(a: $v, b: $v) -> $v {
@@ -139,6 +144,7 @@ impl Simd for Avx2<f32> {
         _mm256_loadu_ps,
         _mm256_storeu_ps,
         _mm256_add_ps,
+        _mm256_sub_ps,
         _mm256_mul_ps,
         _mm256_max_ps,
         _mm256_fmadd_ps
@@ -201,6 +207,7 @@ impl Simd for Avx2<f64> {
         _mm256_loadu_pd,
         _mm256_storeu_pd,
         _mm256_add_pd,
+        _mm256_sub_pd,
         _mm256_mul_pd,
         _mm256_max_pd,
         _mm256_fmadd_pd
@@ -256,6 +263,7 @@ impl Simd for Avx512<f32> {
         _mm512_loadu_ps,
         _mm512_storeu_ps,
         _mm512_add_ps,
+        _mm512_sub_ps,
         _mm512_mul_ps,
         _mm512_max_ps,
         _mm512_fmadd_ps
@@ -333,6 +341,7 @@ impl Simd for Avx512<f64> {
         _mm512_loadu_pd,
         _mm512_storeu_pd,
         _mm512_add_pd,
+        _mm512_sub_pd,
         _mm512_mul_pd,
         _mm512_max_pd,
         _mm512_fmadd_pd
