@@ -24,6 +24,7 @@ GROUPS = [
     "dispatch",
     "queue",
     "gemm",
+    "conv",
     "elementwise",
     "reductions",
     "order",

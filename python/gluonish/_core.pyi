@@ -181,6 +181,17 @@ def invoke(
     name: str, inputs: Sequence[ArrayLike], attrs: dict[str, Any], out: Any = None, device: int | None = None
 ) -> Any: ...
 def cuda_text(op: str, dtype: str) -> str: ...
+def conv_lanes() -> int: ...
+def conv_choice(
+    images: Sequence[int],
+    filters: Sequence[int],
+    stride: tuple[int, int] = (1, 1),
+    dilate: tuple[int, int] = (1, 1),
+    pad: tuple[int, int] = (0, 0),
+    groups: int = 1,
+    pass_: str = "result",
+    blocked: bool = False,
+) -> str: ...
 
 # Arrays.
 def from_buffer(obj: Any, dtype: str, shape: Shape, device: int) -> NDArray: ...

@@ -144,6 +144,7 @@ class Sample:
     big: tuple[Shape, ...] | None = None  # shapes that several threads share
     bad: tuple[Bad, ...] = ()
     exact: bool = False  # every instruction set gives the same bits
+    blocked: bool = False  # shapes are those of the machine's vectors, so that another instruction set refuses them
     special: bool = True  # NaN, infinities and zeros give what the reference gives
     symmetric: bool = False  # the function is only defined for symmetric matrices
     work: str | None = None  # "as is": the reference sees the values in their own types

@@ -7,6 +7,7 @@ from samples import (  # noqa: F401 - they add theirs
     bitwise,
     contrib,
     conv,
+    conv_blocked,
     dense,
     elementwise,
     fft,

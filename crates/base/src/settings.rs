@@ -43,7 +43,7 @@ pub static TABLE: &[Setting] = &[
     Setting {
         name: "GLUONISH_CONV",
         default: "auto",
-        doc: "How convolutions are computed: `auto` by their shape; `implicit`, `direct`, `first`, `winograd` or `depthwise` wherever that can.",
+        doc: "How convolutions are computed: `auto`, or `implicit`, `direct`, `first`, `winograd`, `depthwise` where that can.",
     },
     Setting {
         name: "GLUONISH_FTZ",
@@ -56,6 +56,8 @@ pub static TABLE: &[Setting] = &[
         doc: "The directory for what is downloaded: data sets and weights. `gluonish.base.data_dir()` tells it.",
     },
 ];
+
+const CONVOLUTIONS: [&str; 6] = ["auto", "implicit", "direct", "first", "winograd", "depthwise"];
 
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -111,10 +113,8 @@ fn read(mut vars: Vec<(String, String)>) -> Settings {
         problems.push(format!("GLUONISH_ENGINE={engine} is not valid: expected threaded or naive"));
     }
     let conv = text("GLUONISH_CONV");
-    if !matches!(conv.as_str(), "auto" | "implicit" | "direct" | "first" | "winograd" | "depthwise") {
-        problems.push(format!(
-            "GLUONISH_CONV={conv} is not valid: expected auto, implicit, direct, first, winograd or depthwise"
-        ));
+    if !CONVOLUTIONS.contains(&conv.as_str()) {
+        problems.push(format!("GLUONISH_CONV={conv} is not valid: expected {}", CONVOLUTIONS.join(", ")));
     }
     let profile = Some(text("GLUONISH_PROFILE")).filter(|p| !p.is_empty());
     let texts = TABLE.iter().map(|s| text(s.name)).collect();

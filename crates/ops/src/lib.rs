@@ -12,6 +12,7 @@ mod bitwise;
 mod compare;
 mod contrib;
 mod conv;
+mod conv_blocked;
 mod create;
 mod dense;
 mod elemwise;
@@ -43,6 +44,7 @@ pub mod rows {
     pub use crate::compare::*;
     pub use crate::contrib::*;
     pub use crate::conv::*;
+    pub use crate::conv_blocked::*;
     pub use crate::create::*;
     pub use crate::dense::*;
     pub use crate::elemwise::*;

@@ -21,6 +21,7 @@ static FAMILIES: &[&[&Op]] = &[
     crate::reduce::bins::ROWS,
     crate::matmul::ROWS,
     crate::conv::ROWS,
+    crate::conv_blocked::ROWS,
     crate::dense::ROWS,
     crate::pooling::ROWS,
     crate::optimizer::single::ROWS,

@@ -4,8 +4,8 @@ use crate::native::{Arg, Face, Operand, attrs_from_dict, make, own};
 use gluonish_base::{Cause, DType, Error};
 use gluonish_engine::Device;
 use gluonish_graph::{In, NDArray, invoke as invoke_op, invoke_into, invoke_into_all, invoke_on};
-use gluonish_kernels::AttrVal;
 use gluonish_kernels::map::Class;
+use gluonish_kernels::{AttrVal, conv};
 use gluonish_ops::def::Saved;
 use gluonish_ops::{Attr, Body, Grad, InputKind, Op, find, table};
 use pyo3::prelude::*;
@@ -268,12 +268,60 @@ fn cuda_text(op: &str, dtype: &str) -> PyResult<String> {
         .map_err(to_py)
 }
 
+/// Channels in a block of images, for convolutions that stay blocked.
+#[pyfunction]
+fn conv_lanes() -> usize {
+    conv::lanes::<f32>()
+}
+
+/// The algorithm of a convolution of float32 images: `pass_` is `result`, `images` or `filters`, shapes have four axes.
+#[pyfunction]
+#[pyo3(signature = (images, filters, stride=(1, 1), dilate=(1, 1), pad=(0, 0), groups=1, pass_="result", blocked=false))]
+#[allow(clippy::too_many_arguments)] // one for each part of the shape, by name
+fn conv_choice(
+    images: [usize; 4],
+    filters: [usize; 4],
+    stride: (usize, usize),
+    dilate: (usize, usize),
+    pad: (usize, usize),
+    groups: usize,
+    pass_: &str,
+    blocked: bool,
+) -> PyResult<&'static str> {
+    let pass = match pass_ {
+        "result" => conv::Pass::Result,
+        "images" => conv::Pass::Images,
+        "filters" => conv::Pass::Filters,
+        _ => return Err(argument("conv_choice", format!("pass_='{pass_}' must be result, images or filters"))),
+    };
+    let how = conv::How {
+        stride: [1, stride.0, stride.1],
+        dilate: [1, dilate.0, dilate.1],
+        pad: [0, pad.0, pad.1],
+        groups,
+        channels_last: false,
+    };
+    let shape = conv::Shape {
+        count: images[0],
+        inputs: images[1],
+        outputs: filters[0],
+        size: [1, images[2], images[3]],
+        kernel: [1, filters[2], filters[3]],
+        how,
+        lanes: conv_lanes(),
+    };
+    let choose = if blocked { conv::choose_blocked } else { conv::choose };
+    Ok(choose(&shape, pass, conv::wanted()).name())
+}
+
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = m.py();
     m.add_function(wrap_pyfunction!(faces, m)?)?;
     m.add_function(wrap_pyfunction!(op_table, m)?)?;
     m.add_function(wrap_pyfunction!(invoke, m)?)?;
     m.add_function(wrap_pyfunction!(cuda_text, m)?)?;
+    m.add_function(wrap_pyfunction!(conv_lanes, m)?)?;
+    m.add_function(wrap_pyfunction!(conv_choice, m)?)?;
     let array = m.getattr("NDArray")?;
     for op in table() {
         for name in op.faces.methods {

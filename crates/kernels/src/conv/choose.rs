@@ -12,13 +12,16 @@ pub enum Algorithm {
     Direct,
     /// The same over plain images with few channels.
     First,
-    /// 3x3 filters in fewer multiplications, over blocked images.
+    /// Filters of 3x3 in fewer multiplications, and with larger errors.
     Winograd,
-    /// A filter for each channel, over blocked images.
+    /// A filter for each channel.
     Depthwise,
 }
 
 impl Algorithm {
+    const ALL: [Algorithm; 5] =
+        [Algorithm::Implicit, Algorithm::Direct, Algorithm::First, Algorithm::Winograd, Algorithm::Depthwise];
+
     pub fn name(self) -> &'static str {
         match self {
             Algorithm::Implicit => "implicit",
@@ -73,87 +76,66 @@ impl Shape {
 const SMALL: usize = 1 << 18;
 /// Channels of a first layer, at most.
 const FEW: usize = 4;
+/// Tiles of 4x4 results from which Winograd's algorithm wins.
+const TILES: usize = 8;
 
 /// The algorithm for plain images, of the type that the fast ones are made for; `wanted` is one to prefer where it can
 /// compute this at all.
 pub fn choose(shape: &Shape, pass: Pass, wanted: Option<Algorithm>) -> Algorithm {
-    let first = first_suits(shape) && pass != Pass::Images;
-    match wanted {
-        Some(Algorithm::Direct) if direct_suits(shape) => return Algorithm::Direct,
-        Some(Algorithm::First) if first => return Algorithm::First,
-        Some(Algorithm::Winograd) if winograd_suits(shape) => return Algorithm::Winograd,
-        Some(Algorithm::Depthwise) if depthwise_suits(shape) => return Algorithm::Depthwise,
-        Some(Algorithm::Implicit) => return Algorithm::Implicit,
-        _ => {}
+    if let Some(wanted) = wanted.filter(|w| w.suits(shape, pass)) {
+        return wanted;
     }
     if shape.work() < SMALL {
         return Algorithm::Implicit;
     }
-    if depthwise_suits(shape) && 2 * shape.inputs > shape.lanes {
-        return Algorithm::Depthwise;
-    }
-    if first && 2 * shape.outputs > shape.lanes {
+    if Algorithm::First.suits(shape, pass) && 2 * shape.outputs > shape.lanes {
         return Algorithm::First;
+    }
+    if Algorithm::Depthwise.suits(shape, pass) {
+        return Algorithm::Depthwise;
     }
     // Lanes behind the last channel are computed too.
     let whole = |channels: usize| channels.next_multiple_of(shape.lanes);
     let (computed, needed) = (whole(shape.inputs) * whole(shape.outputs), shape.inputs * shape.outputs);
-    match 2 * needed > computed {
-        true if winograd_pays(shape) => Algorithm::Winograd,
-        true if direct_suits(shape) => Algorithm::Direct,
-        _ => Algorithm::Implicit,
+    if 2 * needed > computed { choose_blocked(shape, pass, None) } else { Algorithm::Implicit }
+}
+
+/// The algorithm for blocked images: the general one, with plain images in between, where no fast one can compute this.
+pub fn choose_blocked(shape: &Shape, pass: Pass, wanted: Option<Algorithm>) -> Algorithm {
+    let wanted = wanted.filter(|w| *w != Algorithm::First && w.suits(shape, pass));
+    let suits = |by: &Algorithm| by.suits(shape, pass);
+    let fewer = (!few_tiles(shape)).then_some(Algorithm::Winograd);
+    let fast = fewer.into_iter().chain([Algorithm::Depthwise, Algorithm::Direct]).find(suits);
+    wanted.or(fast).unwrap_or(Algorithm::Implicit)
+}
+
+/// Whether transformed filters, four times as large as those given, would be read for the sake of too few tiles.
+fn few_tiles(shape: &Shape) -> bool {
+    shape.count * shape.size[1].div_ceil(4) * shape.size[2].div_ceil(4) < TILES
+}
+
+impl Algorithm {
+    /// Whether it can compute this.
+    fn suits(self, shape: &Shape, pass: Pass) -> bool {
+        let how = &shape.how;
+        let groups = how.groups.max(1);
+        let whole = |channels: usize| (channels / groups).is_multiple_of(shape.lanes);
+        match self {
+            Algorithm::Implicit => true,
+            Algorithm::Direct => shape.is_flat() && (groups == 1 || (whole(shape.inputs) && whole(shape.outputs))),
+            Algorithm::First => shape.is_flat() && groups == 1 && shape.inputs <= FEW && pass != Pass::Images,
+            Algorithm::Winograd => shape.is_flat() && winograd::suits(shape.kernel, how),
+            Algorithm::Depthwise => {
+                shape.is_flat() && depthwise::suits(shape.kernel, shape.outputs, shape.inputs / groups, how)
+            }
+        }
     }
-}
-
-/// The algorithm for blocked images: plain ones in between where no fast one can compute this.
-pub fn choose_blocked(shape: &Shape, wanted: Option<Algorithm>) -> Algorithm {
-    match wanted {
-        Some(Algorithm::Implicit) => Algorithm::Implicit,
-        Some(Algorithm::Direct) if direct_suits(shape) => Algorithm::Direct,
-        _ if depthwise_suits(shape) => Algorithm::Depthwise,
-        _ if winograd_pays(shape) => Algorithm::Winograd,
-        _ if direct_suits(shape) => Algorithm::Direct,
-        _ => Algorithm::Implicit,
-    }
-}
-
-/// Whether Winograd's tiles can compute it.
-fn winograd_suits(shape: &Shape) -> bool {
-    shape.is_flat() && winograd::suits(shape.kernel, &shape.how)
-}
-
-/// Whether they have enough channels for their transforms to be worth it.
-fn winograd_pays(shape: &Shape) -> bool {
-    winograd_suits(shape) && shape.inputs.min(shape.outputs) >= 16
-}
-
-/// Whether the kernel with a filter for each channel can.
-fn depthwise_suits(shape: &Shape) -> bool {
-    let of_one = shape.inputs / shape.how.groups.max(1);
-    shape.is_flat() && depthwise::suits(shape.kernel, shape.outputs, of_one, &shape.how)
-}
-
-/// Whether the direct kernel can compute it: flat images, groups of whole blocks.
-fn direct_suits(shape: &Shape) -> bool {
-    let whole = |channels: usize| (channels / shape.how.groups.max(1)).is_multiple_of(shape.lanes);
-    shape.is_flat() && (shape.how.groups == 1 || (whole(shape.inputs) && whole(shape.outputs)))
-}
-
-/// Whether the kernel of first layers can, in the passes that it has.
-fn first_suits(shape: &Shape) -> bool {
-    shape.is_flat() && shape.how.groups == 1 && shape.inputs <= FEW
 }
 
 /// What `GLUONISH_CONV` asks for.
 pub fn wanted() -> Option<Algorithm> {
-    match settings().conv.as_str() {
-        "implicit" => Some(Algorithm::Implicit),
-        "direct" => Some(Algorithm::Direct),
-        "first" => Some(Algorithm::First),
-        "winograd" => Some(Algorithm::Winograd),
-        "depthwise" => Some(Algorithm::Depthwise),
-        _ => None,
-    }
+    let name = settings().conv.as_str();
+    Algorithm::ALL.into_iter().find(|a| a.name() == name)
 }
 
 #[cfg(test)]
@@ -178,9 +160,9 @@ mod tests {
             (shape(64, 3, 56, 3, 1), Pass::Result, Implicit),
             (shape(17, 17, 56, 3, 1), Pass::Result, Implicit),
             (shape(33, 64, 56, 3, 1), Pass::Result, Winograd),
+            (shape(512, 512, 7, 3, 1), Pass::Result, Direct),
             (shape(33, 64, 56, 5, 1), Pass::Result, Direct),
-            (shape(64, 64, 56, 3, 1), Pass::Images, Winograd),
-            (shape(64, 64, 56, 5, 64), Pass::Filters, Depthwise),
+            (shape(64, 64, 56, 3, 64), Pass::Result, Depthwise),
             (shape(64, 64, 56, 3, 4), Pass::Result, Direct),
             (shape(64, 64, 56, 3, 8), Pass::Result, Implicit),
             (shape(64, 64, 1, 1, 1), Pass::Result, Implicit),
@@ -190,7 +172,7 @@ mod tests {
         }
         let volume = Shape { size: [4, 56, 56], ..shape(64, 64, 56, 1, 1) };
         assert_eq!(choose(&volume, Pass::Result, Some(Direct)), Implicit);
-        assert_eq!(choose_blocked(&shape(64, 64, 1, 1, 1), None), Direct);
-        assert_eq!(choose_blocked(&shape(64, 64, 56, 3, 8), None), Implicit);
+        assert_eq!(choose_blocked(&shape(64, 64, 1, 1, 1), Pass::Result, None), Direct);
+        assert_eq!(choose_blocked(&shape(64, 64, 56, 3, 8), Pass::Images, None), Implicit);
     }
 }

@@ -1,4 +1,4 @@
-//! The algorithms on blocked images, by name.
+//! The algorithms over blocked images, by name.
 use super::blocked::{Blocked, Finish};
 use super::choose::Algorithm;
 use super::geometry::{How, Planes};
@@ -11,7 +11,7 @@ use super::{depthwise, direct, winograd};
 /// The operands are valid for their shapes, which fit each other and the algorithm; `y` overlaps none of the others but the
 /// residual, and that element for element.
 pub(super) unsafe fn forward(
-    algorithm: Algorithm,
+    by: Algorithm,
     threads: usize,
     [x, y]: [&Blocked<f32>; 2],
     w: &Planes<f32>,
@@ -21,7 +21,7 @@ pub(super) unsafe fn forward(
 ) {
     // SAFETY: the caller's.
     unsafe {
-        match algorithm {
+        match by {
             Algorithm::Winograd => winograd::forward(threads, x, w, y, how, finish),
             Algorithm::Depthwise => depthwise::forward(threads, x, w, y, how, finish),
             _ => direct::forward(threads, x, w, y, how, finish, stamp),
@@ -29,12 +29,12 @@ pub(super) unsafe fn forward(
     }
 }
 
-/// The gradient of images.
+/// The gradient of `x`.
 ///
 /// # Safety
 /// As for `forward`.
 pub(super) unsafe fn data_grad(
-    algorithm: Algorithm,
+    by: Algorithm,
     threads: usize,
     [dy, dx]: [&Blocked<f32>; 2],
     w: &Planes<f32>,
@@ -44,7 +44,7 @@ pub(super) unsafe fn data_grad(
 ) {
     // SAFETY: the caller's.
     unsafe {
-        match algorithm {
+        match by {
             Algorithm::Winograd => winograd::data_grad(threads, dy, w, dx, how, add),
             Algorithm::Depthwise => depthwise::data_grad(threads, dy, w, dx, how, add),
             _ => direct::data_grad(threads, dy, w, dx, how, add, stamp),
@@ -52,12 +52,12 @@ pub(super) unsafe fn data_grad(
     }
 }
 
-/// The gradient of filters.
+/// The gradient of the filters.
 ///
 /// # Safety
 /// As for `forward`.
 pub(super) unsafe fn weight_grad(
-    algorithm: Algorithm,
+    by: Algorithm,
     threads: usize,
     [x, dy]: [&Blocked<f32>; 2],
     dw: &Planes<f32>,
@@ -66,7 +66,7 @@ pub(super) unsafe fn weight_grad(
 ) {
     // SAFETY: the caller's.
     unsafe {
-        match algorithm {
+        match by {
             Algorithm::Winograd => winograd::weight_grad(threads, x, dy, dw, how, add),
             Algorithm::Depthwise => depthwise::weight_grad(threads, x, dy, dw, how, add),
             _ => direct::weight_grad(threads, x, dy, dw, how, add),

@@ -12,12 +12,14 @@ mod implicit;
 mod kept;
 mod operand;
 mod plain;
+mod stay;
 mod winograd;
 
 pub use blocked::lanes;
 pub use choose::{Algorithm, Pass, Shape, choose, choose_blocked, wanted};
 pub(crate) use geometry::Planes;
 pub use geometry::{Extent, How};
+pub use stay::{Ending, blocked_data_grad, blocked_forward, blocked_weight_grad, from_blocked_view, to_blocked_view};
 
 use crate::convert::copy_view;
 use crate::gemm::Real;

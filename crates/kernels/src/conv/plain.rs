@@ -12,7 +12,7 @@ use crate::view::Mode;
 /// Bytes of blocked images that are laid out at a time, unless one image is larger.
 const AT_ONCE: usize = 32 << 20;
 
-fn shape(x: &Planes<f32>, w: &Planes<f32>, how: &How) -> Shape {
+pub(super) fn shape(x: &Planes<f32>, w: &Planes<f32>, how: &How) -> Shape {
     let (inputs, outputs) = (x.channels, w.count);
     Shape { count: x.count, inputs, outputs, size: x.size, kernel: w.size, how: *how, lanes: lanes::<f32>() }
 }
@@ -79,8 +79,8 @@ pub(super) unsafe fn forward(
     }
     let finish = Finish { shift: bias.map(|_| shift.as_ptr()), ..Finish::plain(false) };
     let part = if chosen == Algorithm::First { at_once(&[y]) } else { at_once(&[x, y]) }.min(x.count);
-    let to = Room::new(y, part, Slot::C);
-    let from = (chosen != Algorithm::First).then(|| Room::new(x, part, Slot::Other));
+    let to = Room::new(y, part, Slot::Results);
+    let from = (chosen != Algorithm::First).then(|| Room::new(x, part, Slot::Images));
     each_part(x.count, part.max(1), |n, count| {
         let (x, y, yb) = (some(x, n, count), some(y, n, count), to.first(count));
         // SAFETY: the caller's; there is room for these images.
@@ -116,7 +116,7 @@ pub(super) unsafe fn data_grad(
         return unsafe { implicit::data_grad(threads, [dy, w, dx], how, mode) };
     }
     let part = at_once(&[dx, dy]).min(dx.count);
-    let (from, to) = (Room::new(dy, part, Slot::Other), Room::new(dx, part, Slot::C));
+    let (from, to) = (Room::new(dy, part, Slot::Images), Room::new(dx, part, Slot::Results));
     each_part(dx.count, part.max(1), |n, count| {
         let (dy, dx) = (some(dy, n, count), some(dx, n, count));
         let (dyb, dxb) = (from.first(count), to.first(count));
@@ -146,8 +146,8 @@ pub(super) unsafe fn weight_grad(
         return false;
     }
     let part = if chosen == Algorithm::First { at_once(&[dy]) } else { at_once(&[x, dy]) }.min(x.count);
-    let grads = Room::new(dy, part, Slot::C);
-    let images = (chosen != Algorithm::First).then(|| Room::new(x, part, Slot::Other));
+    let grads = Room::new(dy, part, Slot::Results);
+    let images = (chosen != Algorithm::First).then(|| Room::new(x, part, Slot::Images));
     each_part(x.count, part.max(1), |n, count| {
         let (x, dy, dyb) = (some(x, n, count), some(dy, n, count), grads.first(count));
         let add = n > 0 || mode == Mode::Add;

@@ -18,8 +18,11 @@ pub enum Slot {
     Convert,
     /// For code that uses this module.
     Other,
+    /// Images on their way to and from the layout of a kernel, which uses the other slots.
+    Images,
+    Results,
 }
-const SLOTS: usize = 6;
+const SLOTS: usize = 8;
 const ALIGN: usize = 64;
 /// A buffer above this size is given back at once.
 const KEEP: usize = 64 << 20;

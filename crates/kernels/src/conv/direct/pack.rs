@@ -19,6 +19,14 @@ struct Matrix<T> {
     by_in: isize,
 }
 
+/// Vectors of a part of filters that is turned round at a time: taps, or lanes.
+const MOST: usize = 64;
+
+/// Whether taps lie side by side.
+fn in_order(offsets: &[isize]) -> bool {
+    offsets.iter().enumerate().all(|(i, at)| *at == i as isize)
+}
+
 /// Elements of packed filters with so many taps.
 pub(super) fn packed_len(outputs: usize, inputs: usize, groups: usize, taps: usize, lanes: usize) -> usize {
     groups * outputs.div_ceil(lanes) * inputs.div_ceil(lanes) * taps * lanes * lanes
@@ -123,6 +131,36 @@ impl<S: Simd> Body for Square<'_, S> {
                         S::store(to.add(t * each + i * S::LANES), x);
                     }
                 }
+            } else if whole && by_in == offsets.len() as isize && in_order(offsets) {
+                // An output's values of all inputs and taps lie side by side.
+                let mut part = [S::splat(S::T::default()); MOST];
+                let tile = part.as_mut_ptr().cast::<S::T>();
+                for from in (0..offsets.len() * S::LANES).step_by(S::LANES) {
+                    S::transpose(p.wrapping_add(from), by_out, S::LANES, S::LANES, tile, S::LANES);
+                    for u in 0..S::LANES {
+                        let (i, t) = ((from + u) / offsets.len(), (from + u) % offsets.len());
+                        S::store(to.add(t * each + i * S::LANES), S::load(tile.add(u * S::LANES)));
+                    }
+                }
+            } else if whole
+                && by_out > 1
+                && by_out <= MOST as isize
+                && offsets.iter().all(|at| (0..by_out).contains(at))
+            {
+                // The same for an input's values of all outputs and taps.
+                let taps = by_out as usize;
+                let mut part = [S::splat(S::T::default()); MOST];
+                let tile = part.as_mut_ptr().cast::<S::T>();
+                for i in 0..S::LANES {
+                    let p = p.wrapping_offset(i as isize * by_in);
+                    for t in (0..taps).step_by(S::LANES) {
+                        let n = S::LANES.min(taps - t);
+                        S::transpose(p.wrapping_add(t), by_out, S::LANES, n, tile.add(t * S::LANES), S::LANES);
+                    }
+                    for (t, &at) in offsets.iter().enumerate() {
+                        S::store(to.add(t * each + i * S::LANES), S::load(tile.add(at as usize * S::LANES)));
+                    }
+                }
             } else {
                 for i in 0..S::LANES {
                     for o in 0..S::LANES {
@@ -213,8 +251,25 @@ impl<S: Simd> Body for Spread<'_, S> {
         let Spread { from, outputs, inputs, offsets, to, by, add, .. } = self;
         // SAFETY: the square has these outputs, inputs and taps.
         unsafe {
-            if by[1] == 1 && by[0] > 0 && outputs == S::LANES && inputs == S::LANES && offsets == [0] && !add {
-                return S::transpose(from, S::LANES as isize, S::LANES, S::LANES, to, by[0] as usize);
+            let whole = outputs == S::LANES && inputs == S::LANES;
+            if whole && by[1] == offsets.len() as isize && in_order(offsets) {
+                // A filter's values of all inputs and taps lie side by side.
+                let zero = S::splat(S::T::default());
+                let (mut part, mut turned) = ([zero; MOST], [zero; MOST]);
+                let (tile, rows) = (part.as_mut_ptr().cast::<S::T>(), turned.as_mut_ptr().cast::<S::T>());
+                for first in (0..offsets.len() * S::LANES).step_by(S::LANES) {
+                    for u in 0..S::LANES {
+                        let (i, t) = ((first + u) / offsets.len(), (first + u) % offsets.len());
+                        S::store(tile.add(u * S::LANES), S::load(from.add((t * S::LANES + i) * S::LANES)));
+                    }
+                    S::transpose(tile, S::LANES as isize, S::LANES, S::LANES, rows, S::LANES);
+                    for o in 0..S::LANES {
+                        let p = to.wrapping_offset(o as isize * by[0]).wrapping_add(first);
+                        let x = S::load(rows.add(o * S::LANES));
+                        S::store(p, if add { S::add(x, S::load(p)) } else { x });
+                    }
+                }
+                return;
             }
             for o in 0..outputs {
                 for i in 0..inputs {

@@ -1,0 +1,133 @@
+"""Convolutions of ResNet-18 and -50, VGG-16 and Inception v3 in float32: forward with images that stay in blocks,
+forward of plain images, and the gradients of images and filters, in blocks.
+
+The peer is torch, which calls oneDNN: the better of its two layouts, without a graph. CONV_BATCHES="1,8,16" chooses the
+sizes of batches.
+"""
+
+import os
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from conv_shapes import LAYERS, NETWORKS, Layer
+from harness import Case, Mean, Measure, Names, best_time
+
+BATCHES = [int(n) for n in os.environ.get("CONV_BATCHES", "1,8").split(",")]
+SECONDS = 0.04
+KINDS = ("forward", "plain", "backward")
+EACH = {"forward": 0.93, "plain": 0.8, "backward": 0.93}
+FIRST = 0.85  # of a layer with three channels
+
+
+def operands(layer: Layer, batch: int) -> tuple[Any, Any, Any]:
+    """Images, filters, and the gradient of the result."""
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    shapes = [(batch, layer.inputs, layer.side, layer.side), (layer.outputs, layer.inputs, *layer.kernel)]
+    shapes.append((batch, layer.outputs, *layer.out))
+    return tuple(rng.standard_normal(s, np.float32) for s in shapes)  # type: ignore[return-value]
+
+
+def timed(call: Callable[[], Any], sync: Callable[[], Any] = lambda: None) -> float:
+    def run(n: int) -> float:
+        begin = time.perf_counter()
+        for _ in range(n):
+            call()
+        sync()
+        return time.perf_counter() - begin
+
+    return best_time(run, SECONDS)
+
+
+def ours(kind: str, layer: Layer, batch: int) -> Measure:
+    def measure(names: Names) -> float:
+        core, array, sync = names["core"], names["array"], names["sync"]
+        x, w, dy = map(array, operands(layer, batch))
+        how = {"stride": (layer.stride,) * 2, "pad": layer.pad}
+        if kind == "plain":
+            attrs = {**how, "kernel": layer.kernel, "num_filter": layer.outputs, "no_bias": True}
+            return timed(lambda: core.invoke("Convolution", [x, w], attrs), sync)
+        to_blocks = lambda a: core.invoke("_conv_to_blocked", [a], {})  # noqa: E731
+        xb, dyb = x if layer.is_first else to_blocks(x), to_blocks(dy)
+        if kind == "forward":
+            return timed(lambda: core.invoke("_conv_blocked_result", [xb, w], how), sync)
+        filters = {**how, "size": layer.kernel, "channels": layer.inputs, "num_filter": layer.outputs}
+        images = {**how, "size": (layer.side,) * 2}
+
+        def backward() -> None:
+            if not layer.is_first:
+                core.invoke("_conv_blocked_images", [dyb, w], images)
+            core.invoke("_conv_blocked_filters", [xb, dyb], filters)
+
+        return timed(backward, sync)
+
+    return measure
+
+
+def torch_side(kind: str, layer: Layer, batch: int) -> Measure:
+    def measure(names: Names) -> float:
+        torch = names["torch"]
+        best = float("inf")
+        for layout in (torch.contiguous_format, torch.channels_last):
+            x, w, dy = (torch.from_numpy(a).contiguous(memory_format=layout) for a in operands(layer, batch))
+            stride, pad = [layer.stride] * 2, list(layer.pad)
+            call = partial(torch.conv2d, x, w, None, stride, pad)
+            if kind == "backward":
+                wanted = [not layer.is_first, True, False]
+                rest = (stride, pad, [1, 1], False, [0, 0], 1, wanted)
+                call = partial(torch.ops.aten.convolution_backward, dy, x, w, None, *rest)
+            with torch.inference_mode():
+                best = min(best, timed(call))
+            if kind == "plain":
+                break
+        return best
+
+    return measure
+
+
+def gluonish() -> Names:
+    import gluonish as mx
+    from gluonish import _core
+
+    return {"core": _core, "array": mx.nd.array, "sync": mx.nd.waitall}
+
+
+def torch() -> Names:
+    import torch
+
+    return {"torch": torch}
+
+
+def name(kind: str, layer: Layer, batch: int) -> str:
+    return f"conv_{kind}_{layer.name}_b{batch}"
+
+
+def case(kind: str, layer: Layer, batch: int) -> Case:
+    sides = {"gluonish": ours(kind, layer, batch), "torch": torch_side(kind, layer, batch)}
+    target = FIRST if layer.is_first and kind == "forward" else EACH[kind]
+    return Case(name(kind, layer, batch), sides, target=target)
+
+
+def means() -> list[Mean]:
+    found = []
+    for kind, target in (("forward", 1.1), ("plain", 1.0), ("backward", None)):
+        for network, layers in NETWORKS.items():
+            of = sorted({name(kind, layer, batch) for layer in layers for batch in BATCHES})
+            found.append(Mean(f"conv_{kind}_{network}", of, target))
+    for kind, target in (("forward", 1.5), ("backward", 1.8)):
+        of = [
+            name(kind, layer, batch)
+            for layer in LAYERS
+            for batch in BATCHES
+            if layer.is_plain_3x3 and not layer.is_first
+        ]
+        found.append(Mean(f"conv_{kind}_3x3", of, target))
+    return found
+
+
+SETUP = {"gluonish": gluonish, "torch": torch}
+CASES = [case(kind, layer, batch) for kind in KINDS for batch in BATCHES for layer in LAYERS]
+MEANS = means()
