@@ -30,6 +30,7 @@ GROUPS = [
     "index",
     "random",
     "backward",
+    "rows",
     "memory",
     "movement",
     "imports",

@@ -4,15 +4,19 @@ types, layouts, gradients, engines, threads, instruction sets, `out=`, errors. A
 from ops.sampling import SAMPLES, Sample
 
 from samples import (  # noqa: F401 - they add theirs
+    activation,
     bitwise,
     contrib,
     conv,
     dense,
+    dropout,
     elementwise,
     fft,
     linalg,
+    losses,
     matrices,
     movement,
+    norm,
     numpy_only,
     order,
     parts,
