@@ -143,7 +143,8 @@ for _op, _ref, _other in (("masked_softmax", _softmax, 0), ("masked_log_softmax"
             dtypes=FLOATS,
             rtol=8,
             atol=8,
-            grad=(0,) if _other == 0 else (),
+            grad=(0,),
+            slope_of=_of_mask(_ref, 0),
             edge=[((3, 4, 5), (1, 5)), ((0, 3), (3,))],
             bad=[refuse(_op, "mask of shape (2, 5)", shapes=((3, 4, 5), (2, 5)))],
         )
