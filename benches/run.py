@@ -31,6 +31,7 @@ GROUPS = [
     "index",
     "random",
     "backward",
+    "rows",
     "memory",
     "movement",
     "imports",

@@ -25,9 +25,12 @@ def forget_errors() -> None:
 
 
 @pytest.fixture(autouse=True)
-def _fresh():
+def _fresh(request):
     core.seed(42, None)
     np.random.seed(42)
+    # A sample says whether its op is called in training.
+    sample = getattr(request.node, "callspec", None) and request.node.callspec.params.get("sample")
+    core.set_training(getattr(sample, "training", False))
     yield
     forget_errors()
     core.set_recording(False)

@@ -5,12 +5,8 @@ __all__ = ["WAITING", "reason"]
 # What is waited for -> names, with the module inside `nd` before a dot.
 WAITING: dict[str, str] = {
     "the ops of layers and losses": """
-        Activation BatchNorm BatchNorm_v1 CTCLoss Convolution_v1 Dropout Embedding
-        GroupNorm IdentityAttachKLSparseReg InstanceNorm L2Normalization LRN LayerNorm LeakyReLU
-        LinearRegressionOutput LogisticRegressionOutput MAERegressionOutput MakeLoss Pooling_v1 RNN SVMOutput
-        SequenceLast SequenceMask SequenceReverse Softmax SoftmaxOutput UpSampling amp_cast amp_multicast col2im
-        ctc_loss im2col make_loss smooth_l1 softmax_cross_entropy contrib.AdaptiveAvgPooling2D
-        contrib.BatchNormWithReLU contrib.BilinearResize2D contrib.CTCLoss contrib.SyncBatchNorm contrib.ctc_loss
+        CTCLoss Convolution_v1 Pooling_v1 RNN SequenceLast SequenceMask SequenceReverse UpSampling col2im ctc_loss
+        im2col contrib.BilinearResize2D contrib.CTCLoss contrib.SyncBatchNorm contrib.ctc_loss
         contrib.interleaved_matmul_encdec_qk contrib.interleaved_matmul_encdec_valatt
         contrib.interleaved_matmul_selfatt_qk contrib.interleaved_matmul_selfatt_valatt
     """,
@@ -56,7 +52,7 @@ WAITING: dict[str, str] = {
 def reason(name: str) -> str | None:
     """What a name waits for; None for one that MXNet does not have.
 
-    >>> reason("BatchNorm"), reason("contrib.box_nms"), reason("Convolutoin")
+    >>> reason("contrib.SyncBatchNorm"), reason("contrib.box_nms"), reason("Convolutoin")
     ('the ops of layers and losses', 'detection and spatial transformers', None)
     """
     return next((why for why, names in WAITING.items() if name in names.split()), None)

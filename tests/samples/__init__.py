@@ -4,16 +4,20 @@ types, layouts, gradients, engines, threads, instruction sets, `out=`, errors. A
 from ops.sampling import SAMPLES, Sample
 
 from samples import (  # noqa: F401 - they add theirs
+    activation,
     bitwise,
     contrib,
     conv,
     conv_blocked,
     dense,
+    dropout,
     elementwise,
     fft,
     linalg,
+    losses,
     matrices,
     movement,
+    norm,
     numpy_only,
     optimizers,
     order,

@@ -146,3 +146,65 @@ sample("_pool_pick", real(1, 2, 5, 6), _X, ref=_pick, attrs=_placed({"size": (3,
 for _attrs in ({}, {"mean": True}, {"mean": True, "count_pad": True}):
     sample("_pool_sum", _X, ref=_sum, attrs=_placed({"size": (3, 3), **_attrs}), grad=(0,), **_HOW)
     sample("_pool_sum_grad", _DY, ref=_sum_grad, attrs=_placed({"size": (5, 6), **_attrs}), grad=(0,), **_HOW)
+
+
+def _evenly(x, output_size=(1, 1)):
+    size = (output_size, output_size) if isinstance(output_size, int) else output_size
+    size = size * 2 if len(size) == 1 else size
+
+    def windows(n, out):
+        return [slice(i * n // out, -(-(i + 1) * n // out)) for i in range(out)]
+
+    rows = [x[:, :, h].mean(2) for h in windows(x.shape[2], size[0])]
+    return np.stack([np.stack([r[:, :, w].mean(2) for w in windows(x.shape[3], size[1])], 2) for r in rows], 2)
+
+
+def _evenly_grad(dy, size):
+    dx = np.zeros((*dy.shape[:2], *size), dy.dtype)
+    for i, j in np.ndindex(*dy.shape[2:]):
+        h, w = (
+            slice(k * n // out, -(-(k + 1) * n // out)) for k, n, out in zip((i, j), size, dy.shape[2:], strict=True)
+        )
+        dx[:, :, h, w] += (dy[:, :, i, j] / ((h.stop - h.start) * (w.stop - w.start)))[..., None, None]
+    return dx
+
+
+for _attrs in ({}, {"output_size": 3}, {"output_size": (2, 5)}, {"output_size": (7, 3)}):
+    sample(
+        "AdaptiveAvgPooling2D",
+        real(2, 3, 5, 6),
+        ref=_evenly,
+        attrs=_attrs,
+        grad=(0,),
+        edge=[((0, 2, 3, 4),), ((1, 7, 17, 33),)],
+        bad=[
+            refuse("AdaptiveAvgPooling2D", "(2, 3, 5)", shapes=((2, 3, 5),)),
+            refuse("AdaptiveAvgPooling2D", "(0, 2)", output_size=(0, 2)),
+        ],
+        **_HOW,
+    )
+sample(
+    "_adaptive_mean", real(2, 3, 5, 6), ref=lambda x, size: _evenly(x, size), attrs={"size": (2, 4)}, grad=(0,), **_HOW
+)
+sample("_adaptive_mean_grad", real(2, 3, 2, 4), ref=_evenly_grad, attrs={"size": (5, 6)}, grad=(0,), **_HOW)
+
+# Rows long enough for many windows at once, with every stride, in and beside the padding.
+for _kernel, _stride, _pad in (
+    ((3, 3), (2, 2), (1, 1)),
+    ((2, 2), (2, 2), (0, 0)),
+    ((3, 5), (1, 1), (1, 2)),
+    ((5, 4), (3, 3), (2, 0)),
+    ((2, 7), (1, 4), (0, 3)),
+    ((1, 2), (2, 5), (0, 1)),
+):
+    for _type in ({"pool_type": "max"}, {"pool_type": "avg"}, {"pool_type": "avg", "count_include_pad": False}):
+        for _convention in ("valid", "full") if _kernel != (1, 2) else ("valid",):
+            sample(
+                "Pooling",
+                real(2, 3, 9, 31, distinct=True),
+                ref=_pooling,
+                grad=(0,),
+                edge=[((1, 1, 7, 33),)],
+                attrs={"kernel": _kernel, "stride": _stride, "pad": _pad, "pooling_convention": _convention, **_type},
+                **_HOW,
+            )

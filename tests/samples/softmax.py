@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from ops.sampling import FLOATS, index, real, refuse, sample
+from ops.sampling import FLOATS, index, mask, real, refuse, sample
 
 
 def _or_one(temperature):
@@ -121,4 +121,30 @@ for _op, _ref in (("_softmax_grad", _softmax_grad), ("_log_softmax_grad", _log_s
             rtol=8,
             atol=16,
             bad=[refuse(_op, "(3, 4)", "(2, 4)", shapes=((3, 4), (2, 4)))],
+        )
+
+
+def _of_mask(f, other):
+    def ref(x, kept, **attrs):
+        with np.errstate(all="ignore"):
+            return np.where(kept, f(np.where(kept, x, -np.inf), **attrs), other)
+
+    return ref
+
+
+for _op, _ref, _other in (("masked_softmax", _softmax, 0), ("masked_log_softmax", _log_softmax, -np.inf)):
+    for _attrs in ({}, {"axis": 0, "temperature": 0.5}):
+        sample(
+            _op,
+            real(3, 4, 5),
+            mask(3, 4, 5),
+            ref=_of_mask(_ref, _other),
+            attrs=_attrs,
+            dtypes=FLOATS,
+            rtol=8,
+            atol=8,
+            grad=(0,),
+            slope_of=_of_mask(_ref, 0),
+            edge=[((3, 4, 5), (1, 5)), ((0, 3), (3,))],
+            bad=[refuse(_op, "mask of shape (2, 5)", shapes=((3, 4, 5), (2, 5)))],
         )

@@ -361,7 +361,9 @@ pub(crate) fn decompose(f: fn(&Rule<'_>, &[V]) -> Vs, node: &NodeRef, inner: &In
     };
     let (mut inputs, mut vs) = (SmallVec::new(), SmallVec::<[V; 4]>::new());
     for i in 0..inner.edges.len() {
-        let v = saved.saved(Saved::X(i as u8))?;
+        let what = Saved::X(i as u8);
+        // What the row does not save its composition does not read.
+        let v = if inner.kept.iter().any(|k| k.what == what) { saved.saved(what)? } else { V::Absent };
         let array = saved.values.get(v);
         let own = match &array {
             Some(a) => {

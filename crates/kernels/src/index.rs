@@ -1,6 +1,7 @@
 //! Reading and writing at positions that other arrays name. Indices may be of any integer type, or floats with integral
 //! values; a fractional one is an error.
 pub mod coordinates;
+pub(crate) mod embedding;
 mod mask;
 pub(crate) mod positions;
 mod rows;
@@ -11,6 +12,7 @@ use crate::dispatch::Elem;
 use crate::reduce::add_elements;
 use crate::view::{Cx, Mode, Out, View};
 use crate::walk::{Shared, Walk};
+pub use embedding::embedding;
 use gluonish_base::{DType, Dims, Result, Scalar};
 pub use mask::{assign, compress, count, expand, flat_nonzero};
 use positions::{Positions, STRIP, in_order};

@@ -20,6 +20,7 @@ pub mod pooling;
 pub mod ramp;
 pub mod random;
 pub mod reduce;
+pub mod rowwise;
 pub mod scan;
 pub mod softmax;
 pub mod sort;

@@ -2,11 +2,14 @@
 //!
 //! A task owns whole planes (one channel of one image), so that results do not depend on the number of threads. Of equal
 //! largest values the first counts; NaN is larger than any number.
+mod lines;
+
 use crate::conv::{Extent, Planes};
 use crate::dispatch::Elem;
 use crate::linalg::in_type;
 use crate::view::{Cx, Mode, Out, View};
 use gluonish_base::{DType, Result, pool};
+use lines::Lines;
 use std::ops::Range;
 
 /// Where windows lie.
@@ -140,6 +143,9 @@ fn planes<const N: usize>(
 pub fn max(cx: &Cx, x: &View<'_>, how: &Windows, out: &Out<'_>) -> Result {
     fn plane<T: Value>(ins: &[Planes<T>], to: &Planes<T>, mode: Mode, i: usize, how: &Windows) {
         let (x, y) = (Plane::of(&ins[0], i), Plane::of(to, i));
+        if let Some(lines) = Lines::of(how, &ins[0], to, mode) {
+            return lines.max(x, y);
+        }
         how.each(to.size, ins[0].size, |[a, b, c], window, _| {
             let v = x.largest(&window).map_or(T::from_f64(f64::NEG_INFINITY), |(_, v)| v);
             put(y.at(a, b, c), v, mode);
@@ -165,6 +171,9 @@ pub fn pick(cx: &Cx, g: &View<'_>, x: &View<'_>, how: &Windows, out: &Out<'_>) -
 pub fn max_grad(cx: &Cx, dy: &View<'_>, x: &View<'_>, how: &Windows, out: &Out<'_>) -> Result {
     fn plane<T: Value>(ins: &[Planes<T>], to: &Planes<T>, mode: Mode, i: usize, how: &Windows) {
         let (dy, x, dx) = (Plane::of(&ins[0], i), Plane::of(&ins[1], i), Plane::of(to, i));
+        if let Some(lines) = Lines::of(how, to, &ins[0], mode).filter(|_| ins[1].by[2] == 1) {
+            return lines.max_grad(dy, x, dx);
+        }
         clear(&dx, to, mode);
         how.each(ins[0].size, to.size, |[a, b, c], window, _| {
             if let Some(([z, y, x], _)) = x.largest(&window) {
@@ -187,6 +196,9 @@ fn clear<T: Value>(plane: &Plane<T>, of: &Planes<T>, mode: Mode) {
 pub fn sum(cx: &Cx, x: &View<'_>, how: &Windows, out: &Out<'_>) -> Result {
     fn plane<T: Value>(ins: &[Planes<T>], to: &Planes<T>, mode: Mode, i: usize, how: &Windows) {
         let (x, y) = (Plane::of(&ins[0], i), Plane::of(to, i));
+        if let Some(lines) = Lines::of(how, &ins[0], to, mode) {
+            return lines.sum(x, y);
+        }
         how.each(to.size, ins[0].size, |[a, b, c], window, count| {
             let mut total = T::default();
             // SAFETY: the window lies in the plane.
@@ -207,6 +219,9 @@ fn share<T: Value>(how: &Windows, count: usize) -> T {
 pub fn sum_grad(cx: &Cx, dy: &View<'_>, how: &Windows, out: &Out<'_>) -> Result {
     fn plane<T: Value>(ins: &[Planes<T>], to: &Planes<T>, mode: Mode, i: usize, how: &Windows) {
         let (dy, dx) = (Plane::of(&ins[0], i), Plane::of(to, i));
+        if let Some(lines) = Lines::of(how, to, &ins[0], mode) {
+            return lines.sum_grad(dy, dx);
+        }
         clear(&dx, to, mode);
         how.each(ins[0].size, to.size, |[a, b, c], window, count| {
             // SAFETY: a place of `dy`.
@@ -215,4 +230,52 @@ pub fn sum_grad(cx: &Cx, dy: &View<'_>, how: &Windows, out: &Out<'_>) -> Result 
         });
     }
     planes(cx, [dy], how, out, |i, o, m, p| plane(i, o, m, p, how), |i, o, m, p| plane(i, o, m, p, how))
+}
+
+/// Where window `i` of `out` that share an axis of `size` among them lies; neighbours may overlap by one.
+fn shared(i: usize, out: usize, size: usize) -> Range<usize> {
+    i * size / out..((i + 1) * size).div_ceil(out)
+}
+
+/// The windows of planes that are divided evenly.
+fn each_shared(out: Extent, size: Extent, mut f: impl FnMut(Extent, [Range<usize>; 3], usize)) {
+    for y in 0..out[1] {
+        let ys = shared(y, out[1], size[1]);
+        for x in 0..out[2] {
+            let xs = shared(x, out[2], size[2]);
+            let count = ys.len() * xs.len();
+            f([0, y, x], [0..1, ys.clone(), xs], count);
+        }
+    }
+}
+
+const EVENLY: Windows =
+    Windows { kernel: [1; 3], stride: [1; 3], pad: [0; 3], channels_last: false, count_pad: false, mean: true };
+
+/// The means of windows that divide images evenly, as many as the output has places.
+pub fn adaptive_mean(cx: &Cx, x: &View<'_>, out: &Out<'_>) -> Result {
+    fn plane<T: Value>(ins: &[Planes<T>], to: &Planes<T>, mode: Mode, i: usize) {
+        let (x, y) = (Plane::of(&ins[0], i), Plane::of(to, i));
+        each_shared(to.size, ins[0].size, |[a, b, c], window, count| {
+            let mut total = T::default();
+            // SAFETY: the window lies in the plane.
+            x.window(&window, |p| total = total + unsafe { *p });
+            put(y.at(a, b, c), total * share(&EVENLY, count), mode);
+        });
+    }
+    planes(cx, [x], &EVENLY, out, |i, o, m, p| plane(i, o, m, p), |i, o, m, p| plane(i, o, m, p))
+}
+
+/// The gradient of `adaptive_mean`.
+pub fn adaptive_mean_grad(cx: &Cx, dy: &View<'_>, out: &Out<'_>) -> Result {
+    fn plane<T: Value>(ins: &[Planes<T>], to: &Planes<T>, mode: Mode, i: usize) {
+        let (dy, dx) = (Plane::of(&ins[0], i), Plane::of(to, i));
+        clear(&dx, to, mode);
+        each_shared(ins[0].size, to.size, |[a, b, c], window, count| {
+            // SAFETY: a place of `dy`.
+            let g = unsafe { *dy.at(a, b, c) } * share(&EVENLY, count);
+            dx.window(&window, |p| put(p, g, Mode::Add));
+        });
+    }
+    planes(cx, [dy], &EVENLY, out, |i, o, m, p| plane(i, o, m, p), |i, o, m, p| plane(i, o, m, p))
 }

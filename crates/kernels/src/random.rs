@@ -17,6 +17,7 @@ mod blocks;
 mod choose;
 mod count;
 mod distribution;
+pub mod dropout;
 mod gamma;
 mod generate;
 mod polar;

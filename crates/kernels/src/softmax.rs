@@ -7,12 +7,13 @@
 mod length;
 mod small;
 
+use crate::linalg::in_lines;
 use crate::map::{Class, Map};
 use crate::reduce::{Acc, Fold, Max, Sink, Source, Sum, fold_rows, fold_tile, sum_type};
 use crate::view::{Cx, Out, View};
 use crate::walk::{Shared, Walk};
 use gluonish_base::isa::isa;
-use gluonish_base::{Cause, DType, Result, pool};
+use gluonish_base::{Cause, DType, Dims, Result, pool};
 use smallvec::SmallVec;
 use std::slice::from_raw_parts;
 
@@ -31,6 +32,15 @@ static LOG_SOFTMAX_GRAD: Map = crate::map!(float | i, y, dy, total | i.sub(dy, i
 /// `exp(x / temperature)` divided by its sum along `axis`.
 pub fn softmax(cx: &Cx, x: &View<'_>, axis: usize, temperature: f64, out: &Out<'_>) -> Result {
     run(cx, x, None, axis, temperature, out, Step::Softmax)
+}
+
+/// `softmax` along the middle axis of `x` seen with three axes of these sizes.
+pub fn softmax_between(cx: &Cx, x: &View<'_>, shape: &Dims, out: &Out<'_>) -> Result {
+    in_lines(cx, x.dtype, &[*x], &[*out], |ins, outs| {
+        let strides = shape.contiguous_strides();
+        let view = View { shape, strides: &strides, ..outs[0].view };
+        softmax(cx, &View { shape, strides: &strides, ..ins[0] }, 1, 1.0, &Out { view, mode: outs[0].mode })
+    })
 }
 
 /// The logarithm of `softmax`, computed without forming it.

@@ -30,7 +30,7 @@ pub struct Op {
     /// What the gradient rule reads beside the incoming gradient, and for which wanted input.
     pub saves: &'static [Save],
     /// The same outputs by rows that can be differentiated any number of times, where the gradient rule is a kernel for
-    /// the first order alone. Its inputs are saved then; the other outputs it may ask for are those in `saves`.
+    /// the first order alone. It sees the inputs that are in `saves` (others are absent), and may ask for outputs in there.
     pub decompose: Option<fn(&Rule<'_>, &[V]) -> Vs>,
     /// (auxiliary input, output): after success in training mode the output's values become the input's.
     pub updates: &'static [(usize, usize)],

@@ -204,11 +204,49 @@ fn back(r: &Rule<'_>, size: Dims) -> [AttrVal; 7] {
 fn spatial(r: &Rule<'_>, input: usize) -> Dims {
     parts(&r.input(input).shape, r.attrs().bool(6)).1
 }
+fn spatial_2d(r: &Rule<'_>) -> Dims {
+    Dims::of(&r.input(0).shape[2..])
+}
 const fn placed(name: &'static str, doc: &'static str, inputs: &'static [Input], body: Body) -> Op {
     Op::new(name, doc, inputs, body).attrs(PLACED).infer(infer).cost(Cost::Bytes(8.0)).internal()
 }
 
+const SIZE: &[Attr] = &[Attr::ints("size", "Height and width of the result.")];
+
+fn infer_adaptive(c: &Call<'_>, outs: &mut Metas) -> Result {
+    let v = &c.ins[0];
+    require_float(v, "data")?;
+    let size = c.attrs.ints(0).copied().unwrap_or(Dims::EMPTY);
+    if v.shape.len() != 4 || size.len() != 2 || v.shape[2..].contains(&0) || size.iter().any(|n| *n < 1) {
+        let text = format!("images of shape {} cannot be divided into {size} windows", v.shape);
+        return Err(Cause::Shape(text).into());
+    }
+    outs.push(Meta { shape: Dims::of(&[v.shape[0], v.shape[1], size[0], size[1]]), dtype: v.dtype });
+    Ok(())
+}
+
+fn adaptive(r: &Rule<'_>, ins: &[V]) -> V {
+    let given = r.attrs().ints(0).copied().unwrap_or(Dims::EMPTY);
+    let size = match given.len() {
+        0 => Dims::of(&[1, 1]),
+        1 => Dims::of(&[given[0], given[0]]),
+        _ => given,
+    };
+    r.call(&ADAPTIVE_MEAN, &[ins[0]], &[AttrVal::Ints(size)])
+}
+
 rows! {
+    ADAPTIVE_POOLING = Op::new("AdaptiveAvgPooling2D", "Images are divided evenly into `output_size` windows; each becomes its mean. Windows overlap where the sizes do not divide.", DATA, Body::Compose(adaptive))
+        .attrs(&[Attr::opt_ints("output_size", "Height and width of the result, or one number for both; (1, 1) when left out.")])
+        .nd(&["contrib.AdaptiveAvgPooling2D"]);
+    ADAPTIVE_MEAN = Op::new("_adaptive_mean", "The means of windows that divide images evenly.", DATA, Body::Kernel(|cx, a, out| {
+            k::adaptive_mean(cx, &a.ins[0], &out[0])
+        })).attrs(SIZE).infer(infer_adaptive).cost(Cost::Bytes(8.0)).internal()
+        .grad(&[], |r| r.grad(0, || r.call(&ADAPTIVE_MEAN_GRAD, &[r.dy()], &[AttrVal::Ints(spatial_2d(r))])));
+    ADAPTIVE_MEAN_GRAD = Op::new("_adaptive_mean_grad", "Gradients of means, at all places of their window.", DATA, Body::Kernel(|cx, a, out| {
+            k::adaptive_mean_grad(cx, &a.ins[0], &out[0])
+        })).attrs(SIZE).infer(infer_adaptive).cost(Cost::Bytes(8.0)).internal()
+        .grad(&[], |r| r.grad(0, || r.call(&ADAPTIVE_MEAN, &[r.dy()], &[AttrVal::Ints(spatial_2d(r))])));
     POOLING = Op::new("Pooling", "Windows slide over images; each becomes one value.", DATA, Body::Compose(pooling))
         .attrs(ATTRS).nd(&["Pooling"]);
     POOL_MAX = placed("_pool_max", "The largest value of each window.", DATA, Body::Kernel(|cx, a, out| {

@@ -107,6 +107,23 @@ fn softmax_of(r: &Rule<'_>, v: V, attrs: &[AttrVal]) -> V {
     r.call(&SOFTMAX, &[v], attrs)
 }
 
+const DATA_MASK: &[Input] = &[input("data"), input("mask")];
+const MASKED_ATTRS: &[Attr] = &[ALONG, Attr::float("temperature", 1.0, "Divides the input.")];
+
+/// `op` of what the mask leaves, and `other` elsewhere. What is not a number under the mask does not matter.
+fn masked(r: &Rule<'_>, v: &[V], op: &'static Op, other: f64) -> V {
+    let (axis, temperature) = (r.attrs().int(AXIS), AttrVal::Float(r.attrs().float(TEMPERATURE)));
+    let truth = r.binary_op(&crate::rows::NOT_EQUAL, v[1], 0.0);
+    if r.shape(v[0]).broadcast(&r.shape(v[1])) != Some(r.shape(v[0])) {
+        let text = format!("mask of shape {} does not broadcast to data of shape {}", r.shape(v[1]), r.shape(v[0]));
+        r.0.fail(Cause::Shape(text).into());
+        return v[0];
+    }
+    let left = r.select(truth, v[0], f64::NEG_INFINITY);
+    let attrs = [AttrVal::Int(axis), temperature, AttrVal::None, AttrVal::Bool(false)];
+    r.select(truth, r.call(op, &[left], &attrs), other)
+}
+
 rows! {
     SOFTMAX = row("softmax", "`exp(x) / sum(exp(x))` along an axis.", DATA_LENGTH, Body::Kernel(|cx, a, out| {
             if has_length(a.ins) {
@@ -128,6 +145,12 @@ rows! {
     SOFTMAX_ACTIVATION = Op::new("SoftmaxActivation", "`softmax` along the last axis, or along axis 1.", DATA, Body::Compose(|r, v| {
             softmax_of(r, v[0], &along(if r.attrs().choice(0) == 0 { -1 } else { 1 }))
         })).attrs(&[Attr::choice("mode", MODES, 0, "The last axis: 'instance'; axis 1: 'channel'.")]).nd(&["SoftmaxActivation"]);
+    MASKED_SOFTMAX = Op::new("masked_softmax", "`softmax` of the values whose mask is not 0; the others give 0, and a row without values gives zeros.", DATA_MASK, Body::Compose(|r, v| {
+            masked(r, v, &SOFTMAX, 0.0)
+        })).attrs(MASKED_ATTRS).nd(&["masked_softmax"]).methods(&[]);
+    MASKED_LOG_SOFTMAX = Op::new("masked_log_softmax", "`log_softmax` of the values whose mask is not 0; the others give -inf.", DATA_MASK, Body::Compose(|r, v| {
+            masked(r, v, &LOG_SOFTMAX, f64::NEG_INFINITY)
+        })).attrs(MASKED_ATTRS).nd(&["masked_log_softmax"]).methods(&[]);
     SOFTMAX_GRAD = row("_softmax_grad", "`(dy - sum(dy * y)) * y / temperature`.", Y_DY, Body::Kernel(|cx, a, out| {
             k::softmax_grad(cx, &a.ins[0], &a.ins[1], place(a)?, temperature(a.attrs), &out[0])
         })).infer(infer_grad).internal()

@@ -48,16 +48,37 @@ _ROWS = (
     "gammaln",
     "gelu",
     "log_softmax",
+    "masked_log_softmax",
+    "masked_softmax",
+    "mish",
     "one_hot",
     "pick",
     "relu",
     "rsqrt",
     "sigmoid",
+    "silu",
+    "smooth_l1",
     "softmax",
     "softsign",
     "topk",
 )
 globals().update({name: function for name, function in functions("nd").items() if name in _ROWS})
 __all__ += list(_ROWS)
+
+# Layers, which have other names in nd.
+_LAYERS = {
+    "activation": "Activation",
+    "batch_norm": "BatchNorm",
+    "dropout": "Dropout",
+    "embedding": "Embedding",
+    "group_norm": "GroupNorm",
+    "instance_norm": "InstanceNorm",
+    "l2_normalization": "L2Normalization",
+    "layer_norm": "LayerNorm",
+    "leaky_relu": "LeakyReLU",
+    "rms_norm": "RMSNorm",
+}
+globals().update({name: functions("nd")[row] for name, row in _LAYERS.items()})
+__all__ += list(_LAYERS)
 
 __getattr__ = explained("gluonish.npx", __all__)

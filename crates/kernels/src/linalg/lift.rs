@@ -1,4 +1,4 @@
-//! Operands in one type: what is of another goes through a copy.
+//! Operands in one type, and without gaps where a kernel wants that: what is otherwise goes through a copy.
 use crate::convert::copy_view;
 use crate::view::{Cx, Mode, Out, View};
 use gluonish_base::{DType, Dims, Result};
@@ -26,29 +26,53 @@ pub fn in_type(
     outs: &[Out<'_>],
     f: impl FnOnce(&[View<'_>], &[Out<'_>]) -> Result,
 ) -> Result {
-    if ins.iter().chain(outs.iter().map(|o| &o.view)).all(|v| v.dtype == dtype) {
+    lifted(cx, dtype, ins, outs, |v, _| v.dtype == dtype, f)
+}
+
+/// Calls `f` with the inputs and outputs in the type `dtype` and without gaps; the outputs are to be written, not added to.
+pub(crate) fn in_lines(
+    cx: &Cx,
+    dtype: DType,
+    ins: &[View<'_>],
+    outs: &[Out<'_>],
+    f: impl FnOnce(&[View<'_>], &[Out<'_>]) -> Result,
+) -> Result {
+    lifted(cx, dtype, ins, outs, |v, mode| v.dtype == dtype && v.contiguous && mode == Mode::Write, f)
+}
+
+/// Operands that fit are passed on; the others are copied, there and back.
+fn lifted(
+    cx: &Cx,
+    dtype: DType,
+    ins: &[View<'_>],
+    outs: &[Out<'_>],
+    fits: impl Fn(&View<'_>, Mode) -> bool,
+    f: impl FnOnce(&[View<'_>], &[Out<'_>]) -> Result,
+) -> Result {
+    let reads = |v: &View<'_>| v.is_absent() || fits(v, Mode::Write);
+    if ins.iter().all(reads) && outs.iter().all(|o| fits(&o.view, o.mode)) {
         return f(ins, outs);
     }
-    let mut held: Vec<Held> =
-        ins.iter().chain(outs.iter().map(|o| &o.view)).map(|v| Held::room_for(v, dtype)).collect();
-    let (for_ins, for_outs) = held.split_at_mut(ins.len());
+    let room = |v: &View<'_>, fine: bool| (!fine).then(|| Held::room_for(v, dtype));
+    let mut for_ins: Vec<Option<Held>> = ins.iter().map(|v| room(v, reads(v))).collect();
+    let mut for_outs: Vec<Option<Held>> = outs.iter().map(|o| room(&o.view, fits(&o.view, o.mode))).collect();
     let mut views = Vec::with_capacity(ins.len());
-    for (v, h) in ins.iter().zip(for_ins) {
-        if v.dtype == dtype {
+    for (v, h) in ins.iter().zip(&mut for_ins) {
+        let Some(h) = h else {
             views.push(*v);
-        } else {
-            let copy = h.view(v, dtype);
-            copy_view(cx, v, &Out { view: copy, mode: Mode::Write })?;
-            views.push(copy);
-        }
+            continue;
+        };
+        let copy = h.view(v, dtype);
+        copy_view(cx, v, &Out { view: copy, mode: Mode::Write })?;
+        views.push(copy);
     }
     let results: Vec<Out<'_>> = outs
         .iter()
-        .zip(for_outs)
-        .map(|(o, h)| if o.view.dtype == dtype { *o } else { Out { view: h.view(&o.view, dtype), mode: Mode::Write } })
+        .zip(&mut for_outs)
+        .map(|(o, h)| h.as_mut().map_or(*o, |h| Out { view: h.view(&o.view, dtype), mode: Mode::Write }))
         .collect();
     f(&views, &results)?;
-    for (o, r) in outs.iter().zip(&results).filter(|(o, _)| o.view.dtype != dtype) {
+    for (o, r) in outs.iter().zip(&results).filter(|(o, _)| !fits(&o.view, o.mode)) {
         copy_view(cx, &r.view, o)?;
     }
     Ok(())

@@ -19,6 +19,7 @@ mod work;
 
 pub use cholesky::potrf;
 pub use cofactor::cofactors;
+pub(crate) use lift::in_lines;
 pub use lift::in_type;
 pub use lu::{determinant, inverse, log_determinant, solve};
 pub use orthogonal::qr;

@@ -1,0 +1,206 @@
+//! Rows brought to mean 0 and deviation 1, then scaled and shifted: layer, group and instance normalisation; and without
+//! the mean, by the root of the mean square.
+use super::{Real, Target, real_type, total, values, with_real};
+use crate::dispatch::Elem;
+use crate::linalg::in_lines;
+use crate::per_isa;
+use crate::view::{Cx, Out, View};
+use gluonish_base::{Result, pool};
+
+/// How the elements of an array are rows, and which parameters belong to them.
+#[derive(Clone, Copy, Debug)]
+pub struct Rows {
+    /// Rows that follow each other and have different parameters: the groups of one image.
+    pub groups: usize,
+    /// Parameters of a row, and elements in a line that share one.
+    pub channels: usize,
+    pub area: usize,
+    /// Whether the mean is taken away.
+    pub center: bool,
+}
+
+impl Rows {
+    fn len(&self) -> usize {
+        self.channels * self.area
+    }
+}
+
+/// Values that one task works on, at least.
+const SHARE: usize = 1 << 14;
+/// Tasks that sum gradients of parameters apart.
+const PARTS: usize = 32;
+
+/// `y = (x - mean) / deviation * gamma + beta`; `outs` are `y`, the mean and the deviation of each row.
+pub fn norm(cx: &Cx, ins: &[View<'_>], rows: Rows, eps: f64, outs: &[Out<'_>]) -> Result {
+    with_real!(outs[0].view.dtype, T => {
+        in_lines(cx, real_type(outs[0].view.dtype), ins, outs, |ins, outs| {
+            let n = rows.len();
+            if ins[0].size == 0 {
+                // The mean of nothing.
+                let nothing = T::from_f64(f64::NAN);
+                for out in &outs[1..] {
+                    let to = Target::<T>::new(out);
+                    // SAFETY: the output is without gaps, and nobody else uses it.
+                    unsafe { to.part(0, out.view.size) }.fill(nothing);
+                }
+                return Ok(());
+            }
+            // SAFETY: the operands are without gaps and of this type.
+            let (x, gamma, beta) = unsafe { (values::<T>(&ins[0]), values::<T>(&ins[1]), values::<T>(&ins[2])) };
+            let (y, mean, dev) = (Target::<T>::new(&outs[0]), Target::<T>::new(&outs[1]), Target::<T>::new(&outs[2]));
+            let count = x.len() / n;
+            let each = (SHARE / n).max(1);
+            pool::run(count.div_ceil(each), cx.threads, |task| {
+                let (from, to) = (task * each, count.min((task + 1) * each));
+                // SAFETY: each task has rows of its own.
+                let (y, mean, dev) = unsafe { (y.part(from * n, (to - from) * n), mean.part(from, to - from), dev.part(from, to - from)) };
+                forward(&x[from * n..to * n], gamma, beta, rows, from, eps, y, mean, dev);
+            });
+            Ok(())
+        })
+    })
+}
+
+per_isa! {
+    fn forward[T: Real](x: &[T], gamma: &[T], beta: &[T], rows: Rows, first: usize, eps: f64, y: &mut [T], means: &mut [T], devs: &mut [T]) {
+        let n = rows.len();
+        for (r, (x, y)) in x.chunks_exact(n).zip(y.chunks_exact_mut(n)).enumerate() {
+            let mean = if rows.center { T::from_f64(total([x], |[v]| v) / n as f64) } else { T::default() };
+            let square = total([x], |[v]| (v - mean) * (v - mean)) / n as f64;
+            let dev = (square + eps).sqrt();
+            let scale = T::from_f64(1.0 / dev);
+            (means[r], devs[r]) = (mean, T::from_f64(dev));
+            let at = (first + r) % rows.groups * rows.channels;
+            let gamma = &gamma[at..at + rows.channels];
+            let beta = if beta.is_empty() { beta } else { &beta[at..at + rows.channels] };
+            if rows.area == 1 {
+                let (x, y) = (&x[..gamma.len()], &mut y[..gamma.len()]);
+                if beta.is_empty() {
+                    for i in 0..gamma.len() {
+                        y[i] = (x[i] - mean) * scale * gamma[i];
+                    }
+                } else {
+                    let beta = &beta[..gamma.len()];
+                    for i in 0..gamma.len() {
+                        y[i] = (x[i] - mean) * scale * gamma[i] + beta[i];
+                    }
+                }
+                continue;
+            }
+            for (c, (x, y)) in x.chunks_exact(rows.area).zip(y.chunks_exact_mut(rows.area)).enumerate() {
+                let (scale, shift) = (scale * gamma[c], beta.get(c).copied().unwrap_or_default());
+                for (y, x) in y.iter_mut().zip(x) {
+                    *y = (*x - mean) * scale + shift;
+                }
+            }
+        }
+    }
+}
+
+/// Gradients of the input and the parameters. `ins` are the gradient of the result, the input, gamma, the means and the
+/// deviations; `outs` the gradients of the input, of gamma and of beta.
+pub fn norm_grad(cx: &Cx, ins: &[View<'_>], rows: Rows, outs: &[Out<'_>]) -> Result {
+    with_real!(outs[0].view.dtype, T => {
+        in_lines(cx, real_type(outs[0].view.dtype), ins, outs, |ins, outs| {
+            // SAFETY: the operands are without gaps and of this type.
+            let [dy, x, gamma, means, devs] = std::array::from_fn(|k| unsafe { values::<T>(&ins[k]) });
+            let (dx, dgamma, dbeta) = (Target::<T>::new(&outs[0]), Target::<T>::new(&outs[1]), Target::<T>::new(&outs[2]));
+            let (n, width) = (rows.len(), rows.groups * rows.channels);
+            let count = if n == 0 { 0 } else { x.len() / n };
+            // A task takes whole images, so that its sums have a place for each parameter.
+            let images = count / rows.groups;
+            let each = images.div_ceil(PARTS).max(SHARE.div_ceil((n * rows.groups).max(1))).max(1);
+            let tasks = images.div_ceil(each);
+            let mut parts = vec![T::default(); tasks * width * 2];
+            let shared = crate::walk::Shared(parts.as_mut_ptr());
+            pool::run(tasks, cx.threads, |task| {
+                let (from, to) = (task * each * rows.groups, images.min((task + 1) * each) * rows.groups);
+                // SAFETY: each task has rows and sums of its own, inside of the output and the vector.
+                let (dx, sums) = unsafe {
+                    let sums = std::slice::from_raw_parts_mut(shared.at((task * width * 2) as isize), width * 2);
+                    (dx.part(from * n, (to - from) * n), sums)
+                };
+                let rest = (&means[from..to], &devs[from..to]);
+                backward(&dy[from * n..to * n], &x[from * n..to * n], gamma, rest, rows, dx, sums);
+            });
+            // SAFETY: nobody else uses them.
+            let (dgamma, dbeta) = unsafe { (dgamma.part(0, width), dbeta.part(0, width)) };
+            dgamma.fill(T::default());
+            dbeta.fill(T::default());
+            for part in parts.chunks_exact(width * 2) {
+                dgamma.iter_mut().zip(&part[..width]).for_each(|(to, v)| *to = *to + *v);
+                dbeta.iter_mut().zip(&part[width..]).for_each(|(to, v)| *to = *to + *v);
+            }
+            Ok(())
+        })
+    })
+}
+
+per_isa! {
+    fn backward[T: Real](dy: &[T], x: &[T], gamma: &[T], stats: (&[T], &[T]), rows: Rows, dx: &mut [T], sums: &mut [T]) {
+        let n = rows.len();
+        let (dgamma, dbeta) = sums.split_at_mut(rows.groups * rows.channels);
+        for (r, ((dy, x), dx)) in dy.chunks_exact(n).zip(x.chunks_exact(n)).zip(dx.chunks_exact_mut(n)).enumerate() {
+            let (mean, scale) = (stats.0[r], T::from_f64(1.0 / stats.1[r].to_f64()));
+            let at = r % rows.groups * rows.channels;
+            let span = at..at + rows.channels;
+            let (gamma, dgamma, dbeta) = (&gamma[span.clone()], &mut dgamma[span.clone()], &mut dbeta[span]);
+            let (mut pulled, mut turned) = (0.0, 0.0);
+            if rows.area == 1 {
+                pulled = total([dy, gamma], |[d, g]| d * g);
+                turned = total([dy, gamma, x], |[d, g, x]| d * g * ((x - mean) * scale));
+            } else {
+                for (c, (dy, x)) in dy.chunks_exact(rows.area).zip(x.chunks_exact(rows.area)).enumerate() {
+                    let both = (total([dy], |[d]| d), total([dy, x], |[d, x]| d * ((x - mean) * scale)));
+                    pulled += both.0 * gamma[c].to_f64();
+                    turned += both.1 * gamma[c].to_f64();
+                    dbeta[c] = dbeta[c] + T::from_f64(both.0);
+                    dgamma[c] = dgamma[c] + T::from_f64(both.1);
+                }
+            }
+            let pulled = if rows.center { T::from_f64(pulled / n as f64) } else { T::default() };
+            let turned = T::from_f64(turned / n as f64);
+            if rows.area == 1 {
+                let (dy, x, dx) = (&dy[..n], &x[..n], &mut dx[..n]);
+                let (gamma, dgamma, dbeta) = (&gamma[..n], &mut dgamma[..n], &mut dbeta[..n]);
+                for i in 0..n {
+                    let unit = (x[i] - mean) * scale;
+                    dx[i] = (dy[i] * gamma[i] - pulled - unit * turned) * scale;
+                    dgamma[i] = dgamma[i] + dy[i] * unit;
+                    dbeta[i] = dbeta[i] + dy[i];
+                }
+                continue;
+            }
+            let lines = dy.chunks_exact(rows.area).zip(x.chunks_exact(rows.area)).zip(dx.chunks_exact_mut(rows.area));
+            for (c, ((dy, x), dx)) in lines.enumerate() {
+                let gamma = gamma[c];
+                for ((dx, dy), x) in dx.iter_mut().zip(dy).zip(x) {
+                    *dx = (*dy * gamma - pulled - (*x - mean) * scale * turned) * scale;
+                }
+            }
+        }
+    }
+}
+
+/// `momentum * old + (1 - momentum) * mean` for each column of `x`; without rows the old values.
+pub fn blend_means(cx: &Cx, x: &View<'_>, old: &View<'_>, momentum: f64, out: &Out<'_>) -> Result {
+    let dtype = real_type(x.dtype);
+    with_real!(dtype, T => in_lines(cx, dtype, &[*x, *old], &[*out], |ins, outs| {
+        // SAFETY: the operands are without gaps and of this type.
+        let (x, old) = unsafe { (values::<T>(&ins[0]), values::<T>(&ins[1])) };
+        let to = Target::<T>::new(&outs[0]);
+        // SAFETY: nobody else uses it.
+        let to = unsafe { to.part(0, old.len()) };
+        let width = old.len();
+        let mut sums = vec![0.0; width];
+        let rows = if width == 0 { 0 } else { x.len() / width };
+        for row in x.chunks_exact(width.max(1)) {
+            sums.iter_mut().zip(row).for_each(|(s, v)| *s += v.to_f64());
+        }
+        for c in 0..width {
+            let mean = if rows == 0 { old[c].to_f64() } else { sums[c] / rows as f64 };
+            to[c] = T::from_f64(momentum * old[c].to_f64() + (1.0 - momentum) * mean);
+        }
+        Ok(())
+    }))
+}
