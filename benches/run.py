@@ -30,6 +30,7 @@ GROUPS = [
     "index",
     "random",
     "backward",
+    "sequence",
     "memory",
     "movement",
     "imports",

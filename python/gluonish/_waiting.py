@@ -5,14 +5,11 @@ __all__ = ["WAITING", "reason"]
 # What is waited for -> names, with the module inside `nd` before a dot.
 WAITING: dict[str, str] = {
     "the ops of layers and losses": """
-        Activation BatchNorm BatchNorm_v1 CTCLoss Convolution_v1 Dropout Embedding
-        GroupNorm IdentityAttachKLSparseReg InstanceNorm L2Normalization LRN LayerNorm LeakyReLU
-        LinearRegressionOutput LogisticRegressionOutput MAERegressionOutput MakeLoss Pooling_v1 RNN SVMOutput
-        SequenceLast SequenceMask SequenceReverse Softmax SoftmaxOutput UpSampling amp_cast amp_multicast col2im
-        ctc_loss im2col make_loss smooth_l1 softmax_cross_entropy contrib.AdaptiveAvgPooling2D
-        contrib.BatchNormWithReLU contrib.BilinearResize2D contrib.CTCLoss contrib.SyncBatchNorm contrib.ctc_loss
-        contrib.interleaved_matmul_encdec_qk contrib.interleaved_matmul_encdec_valatt
-        contrib.interleaved_matmul_selfatt_qk contrib.interleaved_matmul_selfatt_valatt
+        Activation BatchNorm BatchNorm_v1 Convolution_v1 Dropout Embedding GroupNorm
+        IdentityAttachKLSparseReg InstanceNorm L2Normalization LRN LayerNorm LeakyReLU LinearRegressionOutput
+        LogisticRegressionOutput MAERegressionOutput MakeLoss Pooling_v1 SVMOutput Softmax SoftmaxOutput
+        amp_cast amp_multicast make_loss smooth_l1 softmax_cross_entropy contrib.AdaptiveAvgPooling2D
+        contrib.BatchNormWithReLU contrib.SyncBatchNorm
     """,
     "optimizers": """
         adam_update ftml_update ftrl_update lamb_update_phase1 lamb_update_phase2 mp_lamb_update_phase1

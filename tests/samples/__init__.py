@@ -4,9 +4,11 @@ types, layouts, gradients, engines, threads, instruction sets, `out=`, errors. A
 from ops.sampling import SAMPLES, Sample
 
 from samples import (  # noqa: F401 - they add theirs
+    attention,
     bitwise,
     contrib,
     conv,
+    ctc,
     dense,
     elementwise,
     fft,
@@ -19,8 +21,11 @@ from samples import (  # noqa: F401 - they add theirs
     pooling,
     positions,
     random,
+    recurrent,
     reductions,
     repeats,
+    resampling,
+    sequences,
     softmax,
     special,
 )
