@@ -32,6 +32,7 @@ GROUPS = [
     "random",
     "backward",
     "rows",
+    "sequence",
     "memory",
     "movement",
     "imports",

@@ -58,6 +58,8 @@ APART = {
     "_smooth_l1": {"slope"},
     "_softmax_cross_entropy": {"weight"},
     "softmax_cross_entropy": {"label"},
+    "BilinearResize2D": {"like"},
+    "CTCLoss": {"label", "data_lengths", "label_lengths"},
 }
 
 
@@ -65,7 +67,7 @@ APART = {
 def test_every_input_is_differentiated(name):
     """A differentiable op takes gradients of all inputs that are not positions, conditions or state."""
     told = {i for s in SAMPLES if s.op == name for i in s.grad}
-    apart = {"indices", "index", "condition", "factor", "h", "length", "order", "total", "mask"}
+    apart = {"indices", "index", "condition", "factor", "h", "length", "order", "sequence_length", "total", "mask"}
     apart |= {"moving_mean", "moving_var"} | APART.get(name, set())
     if TABLE[name]["grad"] == "rule" and name not in OUTPUT_LAYERS:
         wanted = {i for i, x in enumerate(TABLE[name]["inputs"]) if x["name"] not in apart}

@@ -304,6 +304,20 @@ def setting_problems() -> list[str]: ...
 
 class NdOps:
     @staticmethod
+    def CTCLoss(
+        data: ArrayLike,
+        label: ArrayLike,
+        data_lengths: ArrayLike | None = None,
+        label_lengths: ArrayLike | None = None,
+        use_data_lengths: bool = False,
+        use_label_lengths: bool = False,
+        blank_label: Literal["first", "last"] = 'first',
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """How unlikely the softmax of frames (frames, batch, classes) is to spell the labels (batch, length), over all ways in which it can; infinity, with a gradient of 0, where there is none."""
+
+    @staticmethod
     def Cast(data: ArrayLike, dtype: DTypeLike, *, out: NDArray | None = None) -> NDArray:
         """The values in another type."""
 
@@ -406,6 +420,29 @@ class NdOps:
         """Windows slide over images; each becomes one value."""
 
     @staticmethod
+    def RNN(
+        data: ArrayLike,
+        parameters: ArrayLike,
+        state: ArrayLike,
+        state_cell: ArrayLike | None = None,
+        sequence_length: ArrayLike | None = None,
+        *,
+        state_size: int,
+        num_layers: int,
+        bidirectional: bool = False,
+        mode: Literal["rnn_relu", "rnn_tanh", "lstm", "gru"],
+        p: float = 0.0,
+        state_outputs: bool = False,
+        projection_size: int | None = None,
+        lstm_state_clip_min: float | None = None,
+        lstm_state_clip_max: float | None = None,
+        lstm_state_clip_nan: bool = False,
+        use_sequence_length: bool = False,
+        out: NDArray | list[NDArray] | None = None,
+    ) -> NDArray | list[NDArray]:
+        """Recurrent layers: data (steps, batch, width); parameters in one vector, for each layer and direction the weights of input and state (and of the projection), then in the same order both biases; the gates are (input, forget, new, output) or (reset, update, new)."""
+
+    @staticmethod
     def Reshape(
         data: ArrayLike,
         shape: int | Sequence[int] | None = None,
@@ -416,6 +453,40 @@ class NdOps:
         out: NDArray | None = None,
     ) -> NDArray:
         """The same values in another shape; 0 keeps a dimension, -1 is what is left, -2 keeps the rest, -3 joins two, -4 splits one."""
+
+    @staticmethod
+    def SequenceLast(
+        data: ArrayLike,
+        sequence_length: ArrayLike | None = None,
+        use_sequence_length: bool = False,
+        axis: int = 0,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """The last step of each sequence; lengths from 1 to the number of steps are allowed."""
+
+    @staticmethod
+    def SequenceMask(
+        data: ArrayLike,
+        sequence_length: ArrayLike | None = None,
+        use_sequence_length: bool = False,
+        value: float = 0.0,
+        axis: int = 0,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """The sequences with a value in place of what is behind their ends; a length beyond the steps is refused."""
+
+    @staticmethod
+    def SequenceReverse(
+        data: ArrayLike,
+        sequence_length: ArrayLike | None = None,
+        use_sequence_length: bool = False,
+        axis: int = 0,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Each sequence backwards; what is behind its end stays. A length beyond the steps is refused."""
 
     @staticmethod
     def SliceChannel(
@@ -440,6 +511,19 @@ class NdOps:
     @staticmethod
     def SwapAxis(data: ArrayLike, dim1: int = 0, dim2: int = 0, *, out: NDArray | None = None) -> NDArray:
         """Two axes exchanged."""
+
+    @staticmethod
+    def UpSampling(
+        *data: ArrayLike,
+        scale: int,
+        num_filter: int = 0,
+        sample_type: Literal["nearest", "bilinear"],
+        multi_input_mode: Literal["concat", "sum"] = 'concat',
+        num_args: int | None = None,
+        workspace: int = 512,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Images enlarged by a whole number; several become one, each enlarged to the size of the first."""
 
     @staticmethod
     def abs(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
@@ -690,6 +774,19 @@ class NdOps:
         """`x` held between two bounds."""
 
     @staticmethod
+    def col2im(
+        data: ArrayLike,
+        output_size: int | Sequence[int],
+        kernel: int | Sequence[int],
+        stride: int | Sequence[int] | None = None,
+        dilate: int | Sequence[int] | None = None,
+        pad: int | Sequence[int] | None = None,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Columns added up where their patches lie in images: the gradient of im2col."""
+
+    @staticmethod
     def concat(*data: ArrayLike, dim: int = 1, out: NDArray | None = None) -> NDArray:
         """Arrays joined along an axis."""
 
@@ -711,6 +808,20 @@ class NdOps:
         out: NDArray | None = None,
     ) -> NDArray:
         """A part of the array: from begin up to end in steps, along each axis; None as in Python's slices."""
+
+    @staticmethod
+    def ctc_loss(
+        data: ArrayLike,
+        label: ArrayLike,
+        data_lengths: ArrayLike | None = None,
+        label_lengths: ArrayLike | None = None,
+        use_data_lengths: bool = False,
+        use_label_lengths: bool = False,
+        blank_label: Literal["first", "last"] = 'first',
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """How unlikely the softmax of frames (frames, batch, classes) is to spell the labels (batch, length), over all ways in which it can; infinity, with a gradient of 0, where there is none."""
 
     @staticmethod
     def cumsum(
@@ -881,6 +992,18 @@ class NdOps:
     @staticmethod
     def identity(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """A fresh contiguous array with the same values."""
+
+    @staticmethod
+    def im2col(
+        data: ArrayLike,
+        kernel: int | Sequence[int],
+        stride: int | Sequence[int] | None = None,
+        dilate: int | Sequence[int] | None = None,
+        pad: int | Sequence[int] | None = None,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """The patches of images as columns: (batch, channels * taps, places)."""
 
     @staticmethod
     def isnan(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:

@@ -5,10 +5,7 @@ __all__ = ["WAITING", "reason"]
 # What is waited for -> names, with the module inside `nd` before a dot.
 WAITING: dict[str, str] = {
     "the ops of layers and losses": """
-        CTCLoss Convolution_v1 Pooling_v1 RNN SequenceLast SequenceMask SequenceReverse UpSampling col2im ctc_loss
-        im2col contrib.BilinearResize2D contrib.CTCLoss contrib.SyncBatchNorm contrib.ctc_loss
-        contrib.interleaved_matmul_encdec_qk contrib.interleaved_matmul_encdec_valatt
-        contrib.interleaved_matmul_selfatt_qk contrib.interleaved_matmul_selfatt_valatt
+        Convolution_v1 Pooling_v1 contrib.SyncBatchNorm
     """,
     "detection and spatial transformers": """
         BilinearSampler Correlation Crop GridGenerator ROIPooling SpatialTransformer contrib.DeformableConvolution

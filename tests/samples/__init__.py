@@ -5,10 +5,12 @@ from ops.sampling import SAMPLES, Sample
 
 from samples import (  # noqa: F401 - they add theirs
     activation,
+    attention,
     bitwise,
     contrib,
     conv,
     conv_blocked,
+    ctc,
     dense,
     dropout,
     elementwise,
@@ -25,8 +27,11 @@ from samples import (  # noqa: F401 - they add theirs
     pooling,
     positions,
     random,
+    recurrent,
     reductions,
     repeats,
+    resampling,
+    sequences,
     softmax,
     special,
 )

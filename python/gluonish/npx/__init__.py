@@ -62,8 +62,12 @@ _ROWS = (
     "softsign",
     "topk",
 )
+# Rows that MXNet does not have, which are in `nd.contrib` too.
+_OWN = ("rotary_embedding", "scaled_dot_product_attention")
 globals().update({name: function for name, function in functions("nd").items() if name in _ROWS})
+globals().update({name: function for name, function in functions("nd", "contrib").items() if name in _OWN})
 __all__ += list(_ROWS)
+__all__ += list(_OWN)
 
 # Layers, which have other names in nd.
 _LAYERS = {

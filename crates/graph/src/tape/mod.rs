@@ -186,6 +186,7 @@ fn save(inner: &mut Inner, op: &'static Op, ins: &[In<'_>], outs: &[NDArray], si
             continue;
         }
         match save.what {
+            // An optional input at the end may be left out altogether.
             Saved::X(i) => match ins.get(i as usize).unwrap_or(&In::Absent) {
                 In::Array(a) => inner.keep(save.what, keep(a), site),
                 In::Scalar(s) => inner.kept.push(Kept { what: save.what, value: KeptValue::Scalar(*s) }),

@@ -1,0 +1,317 @@
+//! The gradients of a network, from what its forward left in the reserve.
+use super::cell::Back;
+use super::dropout::{drop_some, read_ticket};
+use super::forward::chunks;
+use super::net::{Cell, Net};
+use crate::gemm::{Identity, Mat, MatMut, Product, Simd, Work, dispatch, gemm};
+use crate::plain::{Panels, Plain, Target, Value, apply, room, with_value};
+use crate::view::{Cx, Mode, Out, View};
+use crate::walk::Shared;
+use gluonish_base::{Result, pool};
+
+static ADD: crate::map::Map = crate::map!(float | i, x, y | i.add(x, y));
+
+/// Where gradients go: of the data, the parameters, the states before, the cells before.
+pub struct Grads<'a> {
+    pub data: Out<'a>,
+    pub parameters: Out<'a>,
+    pub h: Out<'a>,
+    pub c: Option<Out<'a>>,
+}
+
+/// Operands: data, parameters, the reserve, and the gradients of the output and the last states.
+pub fn backward(
+    cx: &Cx,
+    net: &Net,
+    [data, parameters, reserve, dy, dh]: [&View<'_>; 5],
+    dc: Option<&View<'_>>,
+    lengths: Option<&[usize]>,
+    grads: &Grads<'_>,
+) -> Result {
+    with_value!(reserve.dtype, T => {
+        let plain = |v: &View<'_>| Plain::<T>::of(cx, v);
+        let (data, parameters, reserve) = (plain(data)?, plain(parameters)?, plain(reserve)?);
+        let (dy, dh, dc) = (plain(dy)?, plain(dh)?, dc.map(plain).transpose()?);
+        let mut to_data = Target::<T>::of(&grads.data)?;
+        let mut to_parameters = Target::<T>::of(&grads.parameters)?;
+        let mut to_h = Target::<T>::of(&grads.h)?;
+        let mut to_c = grads.c.as_ref().map(Target::<T>::of).transpose()?;
+        dispatch(Run {
+            cx,
+            net,
+            data: data.ptr(),
+            parameters: parameters.ptr(),
+            reserve: reserve.ptr(),
+            dy: dy.ptr(),
+            dh: dh.ptr(),
+            dc: dc.as_ref().map_or(std::ptr::null(), Plain::ptr),
+            lengths,
+            to_data: to_data.ptr(),
+            to_parameters: to_parameters.ptr(),
+            to_h: to_h.ptr(),
+            to_c: to_c.as_mut().map_or(std::ptr::null_mut(), Target::ptr),
+        })?;
+        to_data.finish(cx)?;
+        to_parameters.finish(cx)?;
+        to_h.finish(cx)?;
+        to_c.map_or(Ok(()), |c| c.finish(cx))
+    })
+}
+
+struct Run<'a, T> {
+    cx: &'a Cx,
+    net: &'a Net,
+    data: *const T,
+    parameters: *const T,
+    reserve: *const T,
+    dy: *const T,
+    dh: *const T,
+    dc: *const T,
+    lengths: Option<&'a [usize]>,
+    to_data: *mut T,
+    to_parameters: *mut T,
+    to_h: *mut T,
+    to_c: *mut T,
+}
+
+impl<T: Value> Work<T> for Run<'_, T> {
+    type Out = Result;
+
+    unsafe fn run<S: Simd<T = T>>(self) -> Result {
+        let (net, threads) = (self.net, self.cx.threads);
+        let size = net.rows() * net.output();
+        // The gradient of a layer's output, and of its input.
+        let mut above = room::<T>(if net.layers > 1 { size } else { 0 })?;
+        let mut below = room::<T>(if net.layers > 1 { size } else { 0 })?;
+        let mut dropped = room::<T>(if net.layers > 1 && net.dropout > 0.0 { size } else { 0 })?;
+        // SAFETY: as in the forward.
+        unsafe {
+            let ticket = read_ticket(self.reserve);
+            for layer in (0..net.layers).rev() {
+                let dy = if layer + 1 == net.layers { self.dy } else { above.as_ptr() };
+                let mut from = self.data;
+                if layer > 0 {
+                    from = self.reserve.add(net.outputs(layer - 1).start);
+                    if net.dropout > 0.0 {
+                        drop_some(threads, ticket, layer - 1, net.dropout, size, from, dropped.as_mut_ptr());
+                        from = dropped.as_ptr();
+                    }
+                }
+                let to = if layer == 0 { self.to_data } else { below.as_mut_ptr() };
+                for direction in 0..net.directions {
+                    self.layer::<S>(layer, direction, from, dy, to)?;
+                }
+                if layer > 0 && net.dropout > 0.0 {
+                    let p = below.as_mut_ptr();
+                    drop_some(threads, ticket, layer - 1, net.dropout, size, p.cast_const(), p);
+                }
+                std::mem::swap(&mut above, &mut below);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<T: Value> Run<'_, T> {
+    /// One direction of one layer: the gradient of its input goes to `to`, where the second direction adds.
+    unsafe fn layer<S: Simd<T = T>>(
+        &self,
+        layer: usize,
+        direction: usize,
+        from: *const T,
+        dy: *const T,
+        to: *mut T,
+    ) -> Result {
+        let (net, threads) = (self.net, self.cx.threads);
+        let Net { cell, batch, hidden, clip, .. } = *net;
+        let (gates, kept, state, width) = (net.gates(), cell.kept() * hidden, net.state(), net.width(layer));
+        let all = gates * hidden;
+        let (weights, at) = (net.weights(layer, direction), net.kept(layer, direction));
+        let number = layer * net.directions + direction;
+        let (h_size, c_size, rows) = (batch * state, batch * hidden, net.rows());
+        let mut dx = room::<T>(rows * all)?;
+        // GRU's new state sees the recurrent part through a gate.
+        let mut ds = room::<T>(if cell == Cell::Gru { rows * all } else { 0 })?;
+        let dx = Shared(dx.as_mut_ptr());
+        let ds = if cell == Cell::Gru { Shared(ds.as_mut_ptr()) } else { dx };
+        // What reaches a state beside the product with the gates' gradients; the gradient of the state; of the cells; of
+        // hidden units behind their projection.
+        let mut straight = room::<T>(h_size)?;
+        let mut dh = room::<T>(h_size)?;
+        let mut dc = room::<T>(c_size)?;
+        let projected = net.projection.is_some();
+        let mut dh_rows = room::<T>(if projected { rows * state } else { 0 })?;
+        let mut whole = room::<T>(if projected { c_size } else { 0 })?;
+        // SAFETY: as in the forward; threads write disjoint units.
+        unsafe {
+            let p = |offset: usize| self.parameters.add(offset);
+            std::ptr::copy_nonoverlapping(self.dh.add(number * h_size), straight.as_mut_ptr(), h_size);
+            if cell == Cell::Lstm {
+                std::ptr::copy_nonoverlapping(self.dc.add(number * c_size), dc.as_mut_ptr(), c_size);
+            }
+            let (straight, dh, dc) = (Shared(straight.as_mut_ptr()), Shared(dh.as_mut_ptr()), Shared(dc.as_mut_ptr()));
+            let (dh_rows, whole) = (Shared(dh_rows.as_mut_ptr()), Shared(whole.as_mut_ptr()));
+            let w = Panels::pack::<S>(threads, Mat::new(p(weights.wh), state as isize, 1), all, state)?;
+            let back = match net.projection {
+                Some(n) => Some(Panels::pack::<S>(threads, Mat::new(p(weights.wr), hidden as isize, 1), n, hidden)?),
+                None => None,
+            };
+            let kept_at = |offset: usize| Shared(self.reserve.wrapping_add(offset).cast_mut());
+            let (rows_at, hs, cs, tanhs) = (kept_at(at.gates), kept_at(at.h), kept_at(at.c), kept_at(at.tanh_c));
+            let dy = Shared(dy.add(direction * state).cast_mut());
+            let lengths = self.lengths;
+            let frozen = |step: usize, r: usize| lengths.is_some_and(|l| step >= l[r]);
+            let mut later: Option<usize> = None;
+            // The gradient of some units of a state: what goes straight there, the product, and from outside.
+            let arrive = |later: Option<usize>, panels: std::ops::Range<usize>, step: Option<usize>| {
+                let (from, n) = (panels.start * S::NR, state.min(panels.end * S::NR) - panels.start * S::NR);
+                for r in 0..batch {
+                    let unit = (r * state + from) as isize;
+                    match step.filter(|s| !frozen(*s, r)) {
+                        Some(s) => {
+                            let outside = dy.at(((s * batch + r) * net.output() + from) as isize).cast_const();
+                            apply(&ADD, n, dh.at(unit), [straight.at(unit).cast_const(), outside]);
+                        }
+                        None => std::ptr::copy_nonoverlapping(straight.at(unit), dh.at(unit), n),
+                    }
+                }
+                if let Some(l) = later {
+                    let a = Mat::new(ds.at((l * batch * all) as isize).cast_const(), all as isize, 1);
+                    panels.for_each(|panel| w.multiply::<S>(panel, batch, a, dh.at(0), state, true));
+                }
+            };
+            for step in net.order(direction).rev() {
+                let (before, after) = Net::states(direction, step);
+                // From the gradient of hidden units (at `dh`, `apart` for each row) to that of the gates.
+                let gates_of = |r: usize, from: usize, n: usize, dh: *const T| {
+                    let unit = (r * hidden + from) as isize;
+                    let row = ((step * batch + r) * all + from) as isize;
+                    let straight = if projected { std::ptr::null_mut() } else { straight.at(unit) };
+                    if frozen(step, r) {
+                        for k in 0..gates {
+                            for j in 0..n {
+                                *dx.at(row + (k * hidden + j) as isize) = T::default();
+                                *ds.at(row + (k * hidden + j) as isize) = T::default();
+                            }
+                        }
+                        return;
+                    }
+                    if !projected && cell != Cell::Gru {
+                        (0..n).for_each(|j| *straight.add(j) = T::default());
+                    }
+                    let line = Back {
+                        n,
+                        apart: hidden,
+                        gates: rows_at.at(((step * batch + r) * kept + from) as isize).cast_const(),
+                        h_before: hs.at((before * c_size) as isize + unit),
+                        c_before: cs.at((before * c_size) as isize + unit),
+                        c: cs.at((after * c_size) as isize + unit),
+                        tanh_c: tanhs.at((step * c_size) as isize + unit),
+                        dh,
+                        dc: dc.at(unit),
+                        dx: dx.at(row),
+                        ds: ds.at(row),
+                        straight,
+                    };
+                    line.run(cell, clip);
+                };
+                let count = w.count::<S>();
+                let pieces = chunks(threads, count);
+                pool::run(pieces, threads, |chunk| {
+                    let mine = chunk * count / pieces..(chunk + 1) * count / pieces;
+                    let (from, n) = (mine.start * S::NR, state.min(mine.end * S::NR) - mine.start * S::NR);
+                    arrive(later, mine, Some(step));
+                    for r in 0..batch {
+                        let unit = (r * state + from) as isize;
+                        if projected {
+                            let kept = dh_rows.at(((step * batch + r) * state + from) as isize);
+                            if frozen(step, r) {
+                                std::ptr::copy_nonoverlapping(dh.at(unit), straight.at(unit), n);
+                                (0..n).for_each(|j| *kept.add(j) = T::default());
+                            } else {
+                                std::ptr::copy_nonoverlapping(dh.at(unit), kept, n);
+                                (0..n).for_each(|j| *straight.at(unit).add(j) = T::default());
+                            }
+                            continue;
+                        }
+                        if frozen(step, r) {
+                            std::ptr::copy_nonoverlapping(dh.at(unit), straight.at(unit), n);
+                        }
+                        gates_of(r, from, n, dh.at(unit).cast_const());
+                    }
+                });
+                if let Some(w) = &back {
+                    pool::run(w.count::<S>(), threads, |panel| {
+                        let a = Mat::new(dh_rows.at((step * h_size) as isize).cast_const(), state as isize, 1);
+                        w.multiply::<S>(panel, batch, a, whole.at(0), hidden, false);
+                        let from = panel * S::NR;
+                        for r in 0..batch {
+                            let unit = (r * hidden + from) as isize;
+                            gates_of(r, from, S::NR.min(hidden - from), whole.at(unit).cast_const());
+                        }
+                    });
+                }
+                later = Some(step);
+            }
+            arrive(later, 0..w.count::<S>(), None);
+            std::ptr::copy_nonoverlapping(dh.at(0), self.to_h.add(number * h_size), h_size);
+            if cell == Cell::Lstm {
+                std::ptr::copy_nonoverlapping(dc.at(0), self.to_c.add(number * c_size), c_size);
+            }
+            let g = |s: Shared<T>| Mat::new(s.at(0).cast_const(), all as isize, 1);
+            let mode = if direction == 0 { Mode::Write } else { Mode::Add };
+            let wx = Mat::new(p(weights.wx), width as isize, 1);
+            let place = |p: *mut T, n: usize| MatMut::new(p, n as isize, 1);
+            let times = |m: usize, n: usize, k: usize, a: Mat<T>, b: Mat<T>, c: MatMut<T>, mode: Mode| {
+                gemm::<T, _, _, _, _>(threads, Product { m, n, k, a, b, c, mode, e: Identity });
+            };
+            let grads = |offset: usize| self.to_parameters.add(offset);
+            times(rows, width, all, g(dx), wx, place(to, width), mode);
+            let input = Mat::new(from, width as isize, 1);
+            times(all, width, rows, g(dx).t(), input, place(grads(weights.wx), width), Mode::Write);
+            let (first, _) = Net::states(direction, 0);
+            let states = Mat::new(hs.at((first * h_size) as isize).cast_const(), state as isize, 1);
+            times(all, state, rows, g(ds).t(), states, place(grads(weights.wh), state), Mode::Write);
+            if projected {
+                // The hidden units once more: what goes out times the bounded cells.
+                let mut units = room::<T>(rows * hidden)?;
+                for i in 0..rows {
+                    let o = rows_at.at((i * kept + 3 * hidden) as isize).cast_const();
+                    let t = tanhs.at((i * hidden) as isize).cast_const();
+                    apply(&MUL, hidden, units.as_mut_ptr().add(i * hidden), [o, t]);
+                }
+                let d = Mat::new(dh_rows.at(0).cast_const(), state as isize, 1);
+                let units = Mat::new(units.as_ptr(), hidden as isize, 1);
+                times(state, hidden, rows, d.t(), units, place(grads(weights.wr), hidden), Mode::Write);
+            }
+            sum_rows(threads, rows, all, dx, Shared(grads(weights.bx)));
+            match cell {
+                Cell::Gru => sum_rows(threads, rows, all, ds, Shared(grads(weights.bh))),
+                _ => std::ptr::copy_nonoverlapping(grads(weights.bx).cast_const(), grads(weights.bh), all),
+            }
+        }
+        Ok(())
+    }
+}
+
+static MUL: crate::map::Map = crate::map!(float | i, x, y | i.mul(x, y));
+
+/// The sum of `n` rows.
+///
+/// # Safety
+/// `from` leads to so many rows, `to` to one.
+unsafe fn sum_rows<T: Value>(threads: usize, n: usize, width: usize, from: Shared<T>, to: Shared<T>) {
+    /// Columns that one thread takes at a time.
+    const COLUMNS: usize = 256;
+    pool::run(width.div_ceil(COLUMNS), threads, |chunk| {
+        let (start, len) = (chunk * COLUMNS, COLUMNS.min(width - chunk * COLUMNS));
+        let sum = to.at(start as isize);
+        // SAFETY: the caller's; threads have different columns.
+        unsafe {
+            (0..len).for_each(|j| *sum.add(j) = T::default());
+            for i in 0..n {
+                apply(&ADD, len, sum, [sum.cast_const(), from.at((i * width + start) as isize).cast_const()]);
+            }
+        }
+    });
+}
