@@ -304,6 +304,53 @@ def setting_problems() -> list[str]: ...
 
 class NdOps:
     @staticmethod
+    def Activation(
+        data: ArrayLike,
+        act_type: Literal["relu", "sigmoid", "log_sigmoid", "mish", "silu", "softrelu", "softsign", "tanh"],
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """An elementwise activation, by its name."""
+
+    @staticmethod
+    def BatchNorm(
+        data: ArrayLike,
+        gamma: ArrayLike,
+        beta: ArrayLike,
+        moving_mean: NDArray,
+        moving_var: NDArray,
+        eps: float = 0.001,
+        momentum: float = 0.9,
+        fix_gamma: bool = True,
+        use_global_stats: bool = False,
+        output_mean_var: bool = False,
+        axis: int = 1,
+        cudnn_off: bool = False,
+        min_calib_range: float | None = None,
+        max_calib_range: float | None = None,
+        *,
+        out: tuple[NDArray, NDArray, NDArray] | None = None,
+    ) -> tuple[NDArray, NDArray, NDArray]:
+        """Channels brought to mean 0 and deviation 1, times gamma, plus beta. In training the statistics are those of the batch, and the running ones become `momentum * running + (1 - momentum) * batch` (with the biased variance); otherwise the running ones are used. A batch of no values leaves them as they are."""
+
+    @staticmethod
+    def BatchNorm_v1(
+        data: ArrayLike,
+        gamma: ArrayLike,
+        beta: ArrayLike,
+        moving_mean: NDArray,
+        moving_var: NDArray,
+        eps: float = 0.001,
+        momentum: float = 0.9,
+        fix_gamma: bool = True,
+        use_global_stats: bool = False,
+        output_mean_var: bool = False,
+        *,
+        out: tuple[NDArray, NDArray, NDArray] | None = None,
+    ) -> tuple[NDArray, NDArray, NDArray]:
+        """As BatchNorm, along axis 1."""
+
+    @staticmethod
     def CTCLoss(
         data: ArrayLike,
         label: ArrayLike,
@@ -370,8 +417,33 @@ class NdOps:
         """The transpose of a convolution: each value lays down its filter."""
 
     @staticmethod
+    def Dropout(
+        data: ArrayLike,
+        p: float = 0.5,
+        mode: Literal["always", "training"] = 'training',
+        axes: int | Sequence[int] | None = None,
+        cudnn_off: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """In training, values become 0 with probability `p` and the others are divided by `1 - p`; otherwise nothing happens."""
+
+    @staticmethod
     def ElementWiseSum(*args: ArrayLike, out: NDArray | None = None) -> NDArray:
         """The sum of any number of arrays of one shape, in one pass."""
+
+    @staticmethod
+    def Embedding(
+        data: ArrayLike,
+        weight: ArrayLike,
+        input_dim: int,
+        output_dim: int,
+        dtype: DTypeLike = 'float32',
+        sparse_grad: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Row `data[...]` of `weight` for each index; one that is not from 0 to `input_dim - 1` is an error."""
 
     @staticmethod
     def Flatten(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
@@ -389,6 +461,131 @@ class NdOps:
         out: NDArray | None = None,
     ) -> NDArray:
         """`data @ weight.T + bias`."""
+
+    @staticmethod
+    def GroupNorm(
+        data: ArrayLike,
+        gamma: ArrayLike,
+        beta: ArrayLike,
+        num_groups: int = 1,
+        eps: float = 1e-05,
+        output_mean_var: bool = False,
+        *,
+        out: tuple[NDArray, NDArray, NDArray] | None = None,
+    ) -> tuple[NDArray, NDArray, NDArray]:
+        """Each group of channels of an image brought to mean 0 and deviation 1, then channels times gamma, plus beta."""
+
+    @staticmethod
+    def IdentityAttachKLSparseReg(
+        data: ArrayLike,
+        moving_avg: NDArray,
+        sparseness_target: float = 0.1,
+        penalty: float = 0.001,
+        momentum: float = 0.9,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """The input itself; to its gradient comes that of a penalty, which pulls the running mean of each unit to `sparseness_target`."""
+
+    @staticmethod
+    def InstanceNorm(
+        data: ArrayLike,
+        gamma: ArrayLike,
+        beta: ArrayLike,
+        eps: float = 0.001,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Each channel of an image brought to mean 0 and deviation 1, times gamma, plus beta."""
+
+    @staticmethod
+    def L2Normalization(
+        data: ArrayLike,
+        eps: float = 1e-10,
+        mode: Literal["channel", "instance", "spatial"] = 'instance',
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Values divided by the root of a sum of squares, plus eps."""
+
+    @staticmethod
+    def LRN(
+        data: ArrayLike,
+        alpha: float = 0.0001,
+        beta: float = 0.75,
+        knorm: float = 2.0,
+        *,
+        nsize: int,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Values divided by `(knorm + alpha / nsize * sum(x ** 2)) ** beta`, the sum going over neighbouring channels."""
+
+    @staticmethod
+    def LayerNorm(
+        data: ArrayLike,
+        gamma: ArrayLike,
+        beta: ArrayLike,
+        axis: int = -1,
+        eps: float = 1e-05,
+        output_mean_var: bool = False,
+        *,
+        out: tuple[NDArray, NDArray, NDArray] | None = None,
+    ) -> tuple[NDArray, NDArray, NDArray]:
+        """Values along an axis brought to mean 0 and deviation 1, times gamma, plus beta."""
+
+    @staticmethod
+    def LeakyReLU(
+        data: ArrayLike,
+        gamma: ArrayLike | None = None,
+        act_type: Literal["elu", "gelu", "gelu_tanh", "leaky", "prelu", "rrelu", "selu"] = 'leaky',
+        slope: float = 0.25,
+        lower_bound: float = 0.125,
+        upper_bound: float = 0.334,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """An activation that does not end below 0, by its name."""
+
+    @staticmethod
+    def LinearRegressionOutput(
+        data: ArrayLike,
+        label: ArrayLike,
+        grad_scale: float = 1.0,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """The input itself; its gradient is that of half the squared distance from the label, divided by the values of a row."""
+
+    @staticmethod
+    def LogisticRegressionOutput(
+        data: ArrayLike,
+        label: ArrayLike,
+        grad_scale: float = 1.0,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """`sigmoid(data)`; the gradient is that of the cross-entropy with the label, divided by the values of a row."""
+
+    @staticmethod
+    def MAERegressionOutput(
+        data: ArrayLike,
+        label: ArrayLike,
+        grad_scale: float = 1.0,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """The input itself; its gradient is that of the distance from the label, divided by the values of a row."""
+
+    @staticmethod
+    def MakeLoss(
+        data: ArrayLike,
+        grad_scale: float = 1.0,
+        valid_thresh: float = 0.0,
+        normalization: Literal["batch", "null", "valid"] = 'null',
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """The input itself; its gradient is `grad_scale`, whatever comes in."""
 
     @staticmethod
     def Pad(
@@ -418,6 +615,17 @@ class NdOps:
         out: NDArray | None = None,
     ) -> NDArray:
         """Windows slide over images; each becomes one value."""
+
+    @staticmethod
+    def RMSNorm(
+        data: ArrayLike,
+        gamma: ArrayLike,
+        axis: int = -1,
+        eps: float = 1e-06,
+        *,
+        out: tuple[NDArray, NDArray, NDArray] | None = None,
+    ) -> tuple[NDArray, NDArray, NDArray]:
+        """Values along an axis divided by the root of their mean square, times gamma."""
 
     @staticmethod
     def RNN(
@@ -453,6 +661,18 @@ class NdOps:
         out: NDArray | None = None,
     ) -> NDArray:
         """The same values in another shape; 0 keeps a dimension, -1 is what is left, -2 keeps the rest, -3 joins two, -4 splits one."""
+
+    @staticmethod
+    def SVMOutput(
+        data: ArrayLike,
+        label: ArrayLike,
+        margin: float = 1.0,
+        regularization_coefficient: float = 1.0,
+        use_linear: bool = False,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """The input itself; its gradient is that of a hinge loss, squared or not, of each class against the others."""
 
     @staticmethod
     def SequenceLast(
@@ -500,6 +720,23 @@ class NdOps:
         """Equal parts along an axis."""
 
     @staticmethod
+    def Softmax(
+        data: ArrayLike,
+        label: ArrayLike,
+        grad_scale: float = 1.0,
+        ignore_label: float = -1.0,
+        multi_output: bool = False,
+        use_ignore: bool = False,
+        preserve_shape: bool = False,
+        normalization: Literal["batch", "null", "valid"] = 'null',
+        out_grad: bool = False,
+        smooth_alpha: float = 0.0,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """The old name of SoftmaxOutput."""
+
+    @staticmethod
     def SoftmaxActivation(
         data: ArrayLike,
         mode: Literal["instance", "channel"] = 'instance',
@@ -507,6 +744,23 @@ class NdOps:
         out: NDArray | None = None,
     ) -> NDArray:
         """`softmax` along the last axis, or along axis 1."""
+
+    @staticmethod
+    def SoftmaxOutput(
+        data: ArrayLike,
+        label: ArrayLike,
+        grad_scale: float = 1.0,
+        ignore_label: float = -1.0,
+        multi_output: bool = False,
+        use_ignore: bool = False,
+        preserve_shape: bool = False,
+        normalization: Literal["batch", "null", "valid"] = 'null',
+        out_grad: bool = False,
+        smooth_alpha: float = 0.0,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """`softmax` of the classes; the gradient is that of the cross-entropy with the label. A label that is not a class stands for none."""
 
     @staticmethod
     def SwapAxis(data: ArrayLike, dim1: int = 0, dim2: int = 0, *, out: NDArray | None = None) -> NDArray:
@@ -555,6 +809,19 @@ class NdOps:
     @staticmethod
     def add_n(*args: ArrayLike, out: NDArray | None = None) -> NDArray:
         """The sum of any number of arrays of one shape, in one pass."""
+
+    @staticmethod
+    def amp_cast(data: ArrayLike, dtype: DTypeLike, *, out: NDArray | None = None) -> NDArray:
+        """The values in another floating type; integers and float64 stay as they are."""
+
+    @staticmethod
+    def amp_multicast(
+        *data: ArrayLike,
+        num_outputs: int,
+        cast_narrow: bool = False,
+        out: NDArray | list[NDArray] | None = None,
+    ) -> NDArray | list[NDArray]:
+        """Several arrays in the widest of their floating types; integers and float64 stay as they are."""
 
     @staticmethod
     def arccos(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
@@ -1221,6 +1488,32 @@ class NdOps:
         """Whether exactly one of the two is not 0."""
 
     @staticmethod
+    def make_loss(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """The input itself; its gradient is 1, whatever comes in."""
+
+    @staticmethod
+    def masked_log_softmax(
+        data: ArrayLike,
+        mask: ArrayLike,
+        axis: int = -1,
+        temperature: float = 1.0,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """`log_softmax` of the values whose mask is not 0; the others give -inf."""
+
+    @staticmethod
+    def masked_softmax(
+        data: ArrayLike,
+        mask: ArrayLike,
+        axis: int = -1,
+        temperature: float = 1.0,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """`softmax` of the values whose mask is not 0; the others give 0, and a row without values gives zeros."""
+
+    @staticmethod
     def max(
         data: ArrayLike,
         axis: int | Sequence[int] | None = None,
@@ -1282,6 +1575,10 @@ class NdOps:
     @staticmethod
     def minimum(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """The smaller of two; NaN if either is."""
+
+    @staticmethod
+    def mish(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """`x * tanh(log(1 + exp(x)))`."""
 
     @staticmethod
     def modulo(lhs: ArrayLike, rhs: ArrayLike, *, out: NDArray | None = None) -> NDArray:
@@ -2028,6 +2325,10 @@ class NdOps:
         """A step of length `lr` in the direction of the sign of the momentum."""
 
     @staticmethod
+    def silu(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """`x * sigmoid(x)`, also called swish."""
+
+    @staticmethod
     def sin(data: ArrayLike, *, out: NDArray | None = None) -> NDArray:
         """Sine of an angle in radians."""
 
@@ -2072,6 +2373,10 @@ class NdOps:
         """The array cut to the shape of another, along all axes or some."""
 
     @staticmethod
+    def smooth_l1(data: ArrayLike, scalar: float = 1.0, *, out: NDArray | None = None) -> NDArray:
+        """`|x| - 0.5 / scalar ** 2`, but near 0 a parabola: `0.5 * (scalar * x) ** 2` where `|x| < 1 / scalar ** 2`."""
+
+    @staticmethod
     def softmax(
         data: ArrayLike,
         length: ArrayLike | None = None,
@@ -2083,6 +2388,10 @@ class NdOps:
         out: NDArray | None = None,
     ) -> NDArray:
         """`exp(x) / sum(exp(x))` along an axis."""
+
+    @staticmethod
+    def softmax_cross_entropy(data: ArrayLike, label: ArrayLike, *, out: NDArray | None = None) -> NDArray:
+        """The sum of the cross-entropies of rows and their classes, an array of one value."""
 
     @staticmethod
     def softmin(
