@@ -78,11 +78,13 @@ fn place([_, c, h, w]: [usize; 4], lanes: usize, i: usize) -> usize {
     ((n * c.div_ceil(lanes) + channel / lanes) * h * w + pixel) * lanes + channel % lanes
 }
 
-/// Filters `[outputs][inputs][height][width]`.
-fn filters<T>(shape: [usize; 4], ptr: *const T) -> Planes<T> {
+/// Filters `[outputs][inputs][height][width]`, or `[outputs][height][width][inputs]`.
+fn filters<T>(shape: [usize; 4], last: bool, ptr: *const T) -> Planes<T> {
     let [count, channels, h, w] = shape;
-    let [i, j, k] = [channels * h * w, h * w, w].map(|s| s as isize);
-    Planes { ptr: ptr.cast_mut(), count, channels, size: [1, h, w], by_count: i, by_channel: j, by: [j, k, 1] }
+    let (by_channel, by) = if last { (1, [w * channels, channels]) } else { (h * w, [w, 1]) };
+    let by = [0, by[0] as isize, by[1] as isize];
+    let by_count = (channels * h * w) as isize;
+    Planes { ptr: ptr.cast_mut(), count, channels, size: [1, h, w], by_count, by_channel: by_channel as isize, by }
 }
 
 /// What happens to results.
@@ -95,7 +97,7 @@ pub struct End<'a, T> {
     pub add: bool,
 }
 
-/// A convolution to be computed.
+/// A convolution to be computed. `how.channels_last` speaks of the filters: images are blocked.
 #[derive(Clone, Copy)]
 pub struct Call {
     pub algorithm: Algorithm,
@@ -108,6 +110,10 @@ pub struct Call {
 impl Call {
     fn kernel(&self) -> Extent {
         [1, self.filters[2], self.filters[3]]
+    }
+
+    fn planes<T>(&self, ptr: *const T) -> Planes<T> {
+        filters(self.filters, self.how.channels_last, ptr)
     }
 
     pub fn suits(&self) -> bool {
@@ -141,7 +147,7 @@ impl Call {
             relu: end.relu,
             add: end.add,
         };
-        let (x, w, y) = (x.blocked(), filters(self.filters, w.as_ptr()), y.blocked());
+        let (x, w, y) = (x.blocked(), self.planes(w.as_ptr()), y.blocked());
         // SAFETY: the shapes fit, and the images own their memory.
         unsafe {
             match self.algorithm {
@@ -153,7 +159,7 @@ impl Call {
 
     pub fn data_grad<T: Real>(&self, dy: &Image<T>, w: &[T], dx: &mut Image<T>, add: bool) {
         assert!(self.fits(dx.shape, dy.shape) && w.len() == self.filters.iter().product());
-        let (dy, w, dx) = (dy.blocked(), filters(self.filters, w.as_ptr()), dx.blocked());
+        let (dy, w, dx) = (dy.blocked(), self.planes(w.as_ptr()), dx.blocked());
         // SAFETY: as in `forward`.
         unsafe {
             match self.algorithm {
@@ -165,7 +171,7 @@ impl Call {
 
     pub fn weight_grad<T: Real>(&self, x: &Image<T>, dy: &Image<T>, dw: &mut [T], add: bool) {
         assert!(self.fits(x.shape, dy.shape) && dw.len() == self.filters.iter().product());
-        let (x, dy, dw) = (x.blocked(), dy.blocked(), filters(self.filters, dw.as_mut_ptr()));
+        let (x, dy, dw) = (x.blocked(), dy.blocked(), self.planes(dw.as_ptr()));
         // SAFETY: as in `forward`.
         unsafe {
             match self.algorithm {

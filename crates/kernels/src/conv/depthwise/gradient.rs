@@ -111,7 +111,7 @@ impl<S: Simd> Body for SumLines<'_, S> {
                 let (from, to) = inside(row * how.stride[1], how.pad[1], kh, x.height);
                 let gradient = dy.ptr.wrapping_add(((n * blocks + block) * dy.height + row) * dy.width * lanes);
                 for t in from..to {
-                    let line = (row * how.stride[1] + t).wrapping_sub(how.pad[1]);
+                    let line = row * how.stride[1] + t - how.pad[1];
                     let l = Line {
                         x: x.ptr.wrapping_add(((n * blocks + block) * x.height + line) * x.width * lanes),
                         width: x.width,

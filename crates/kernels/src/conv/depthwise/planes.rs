@@ -102,7 +102,7 @@ impl<S: Simd> Body for ForwardLines<'_, S> {
             for i in self.lines {
                 let (n, row) = (i / y.height, i % y.height);
                 let (from, to) = inside(row * how.stride[1], how.pad[1], kh, x.height);
-                let top = (row * how.stride[1] + from).wrapping_sub(how.pad[1]);
+                let top = if from < to { row * how.stride[1] + from - how.pad[1] } else { 0 };
                 let l = Line {
                     x: x.ptr.wrapping_add(((n * blocks + block) * x.height + top) * x.width * lanes),
                     by_row: (x.width * lanes) as isize,
