@@ -84,3 +84,14 @@ def test_rows_of_nothing():
     assert y.shape == (2, 0)
     assert np.isnan(mean.asnumpy()).all()
     assert np.isnan(std.asnumpy()).all()
+
+
+def test_no_channels():
+    for op, shape in (("LayerNorm", (2, 0)), ("GroupNorm", (2, 0, 3))):
+        x, gamma, beta = mx.nd.zeros(shape), mx.nd.zeros(0), mx.nd.zeros(0)
+        for a in (x, gamma, beta):
+            a.attach_grad()
+        with autograd.record():
+            y = getattr(mx.nd, op)(x, gamma, beta)
+        y.backward()
+        assert [a.grad.shape for a in (x, gamma, beta)] == [shape, (0,), (0,)]

@@ -263,7 +263,7 @@ pub fn adaptive_mean(cx: &Cx, x: &View<'_>, out: &Out<'_>) -> Result {
             put(y.at(a, b, c), total * share(&EVENLY, count), mode);
         });
     }
-    planes(cx, [x], &EVENLY, out, |i, o, m, p| plane(i, o, m, p), |i, o, m, p| plane(i, o, m, p))
+    planes(cx, [x], &EVENLY, out, plane, plane)
 }
 
 /// The gradient of `adaptive_mean`.
@@ -277,5 +277,5 @@ pub fn adaptive_mean_grad(cx: &Cx, dy: &View<'_>, out: &Out<'_>) -> Result {
             dx.window(&window, |p| put(p, g, Mode::Add));
         });
     }
-    planes(cx, [dy], &EVENLY, out, |i, o, m, p| plane(i, o, m, p), |i, o, m, p| plane(i, o, m, p))
+    planes(cx, [dy], &EVENLY, out, plane, plane)
 }

@@ -193,10 +193,10 @@ per_isa! {
                 for kx in 0..cols.kernel {
                     let from = &space[lines.at(o * rows.stride + ky - rows.pad, kx)..][..cols.out];
                     let tap = T::from_f64((ky * cols.kernel + kx) as f64);
-                    for i in 0..cols.out {
-                        let better = is_better(from[i], best[i]);
-                        best[i] = if better { from[i] } else { best[i] };
-                        which[i] = if better { tap } else { which[i] };
+                    for ((best, which), v) in best.iter_mut().zip(which.iter_mut()).zip(from) {
+                        let better = is_better(*v, *best);
+                        *best = if better { *v } else { *best };
+                        *which = if better { tap } else { *which };
                     }
                 }
             }

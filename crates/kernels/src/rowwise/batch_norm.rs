@@ -163,10 +163,10 @@ per_isa! {
                 sum.iter_mut().for_each(|s| *s = T::from_f64(s.to_f64() / more));
                 for n in start..end {
                     let line = &x[images.at(n, first)..][..width];
-                    for i in 0..width {
-                        let d = line[i] - sum[i];
-                        square[i] = square[i] + d * d;
-                        off[i] = off[i] + d;
+                    for (((x, mean), square), off) in line.iter().zip(&sum).zip(&mut square).zip(&mut off) {
+                        let d = *x - *mean;
+                        *square = *square + d * d;
+                        *off = *off + d;
                     }
                 }
                 for c in 0..width {
@@ -265,9 +265,9 @@ per_isa! {
                 for n in start..end {
                     let at = images.at(n, first);
                     let (dy, x) = (&dy[at..][..width], &x[at..][..width]);
-                    for i in 0..width {
-                        a[i] = a[i] + dy[i];
-                        b[i] = b[i] + dy[i] * (x[i] - mean[i]);
+                    for ((((a, b), dy), x), mean) in a.iter_mut().zip(&mut b).zip(dy).zip(x).zip(mean) {
+                        *a = *a + *dy;
+                        *b = *b + *dy * (*x - *mean);
                     }
                 }
                 for c in 0..width {

@@ -208,9 +208,9 @@ pub fn cross_entropy_grad(cx: &Cx, ins: &[View<'_>], n: usize, how: &Labels, out
                             shares(row, sums[r], T::from_f64(g * (own * w + all * weights)), T::from_f64(less), dx);
                             if !weight.is_empty() && all != 0.0 {
                                 let part = T::from_f64(g * all);
-                                dx.iter_mut().zip(weight).for_each(|(d, w)| *d = *d - *w * part);
+                                dx.iter_mut().zip(weight).for_each(|(d, w)| *d -= *w * part);
                             }
-                            dx[class] = dx[class] - T::from_f64(g * own * w);
+                            dx[class] -= T::from_f64(g * own * w);
                         }
                         Targets::Shares(t) => {
                             let t = &t[r * n..(r + 1) * n];
@@ -222,9 +222,9 @@ pub fn cross_entropy_grad(cx: &Cx, ins: &[View<'_>], n: usize, how: &Labels, out
                             shares(row, sums[r], T::from_f64(g * whole), T::default(), dx);
                             let (own, all) = (T::from_f64(g * own), T::from_f64(g * all));
                             if weight.is_empty() {
-                                dx.iter_mut().zip(t).for_each(|(d, t)| *d = *d - (own * *t + all));
+                                dx.iter_mut().zip(t).for_each(|(d, t)| *d -= own * *t + all);
                             } else {
-                                dx.iter_mut().zip(t).zip(weight).for_each(|((d, t), w)| *d = *d - *w * (own * *t + all));
+                                dx.iter_mut().zip(t).zip(weight).for_each(|((d, t), w)| *d -= *w * (own * *t + all));
                             }
                         }
                     }

@@ -54,7 +54,7 @@ pub fn norm(cx: &Cx, ins: &[View<'_>], rows: Rows, eps: f64, outs: &[Out<'_>]) -
                 let (from, to) = (task * each, count.min((task + 1) * each));
                 // SAFETY: each task has rows of its own.
                 let (y, mean, dev) = unsafe { (y.part(from * n, (to - from) * n), mean.part(from, to - from), dev.part(from, to - from)) };
-                forward(&x[from * n..to * n], gamma, beta, rows, from, eps, y, mean, dev);
+                forward(&x[from * n..to * n], (gamma, beta), rows, from, eps, y, (mean, dev));
             });
             Ok(())
         })
@@ -62,15 +62,16 @@ pub fn norm(cx: &Cx, ins: &[View<'_>], rows: Rows, eps: f64, outs: &[Out<'_>]) -
 }
 
 per_isa! {
-    fn forward[T: Real](x: &[T], gamma: &[T], beta: &[T], rows: Rows, first: usize, eps: f64, y: &mut [T], means: &mut [T], devs: &mut [T]) {
+    fn forward[T: Real](x: &[T], given: (&[T], &[T]), rows: Rows, first: usize, eps: f64, y: &mut [T], stats: (&mut [T], &mut [T])) {
         let n = rows.len();
         for (r, (x, y)) in x.chunks_exact(n).zip(y.chunks_exact_mut(n)).enumerate() {
             let mean = if rows.center { T::from_f64(total([x], |[v]| v) / n as f64) } else { T::default() };
             let square = total([x], |[v]| (v - mean) * (v - mean)) / n as f64;
             let dev = (square + eps).sqrt();
             let scale = T::from_f64(1.0 / dev);
-            (means[r], devs[r]) = (mean, T::from_f64(dev));
+            (stats.0[r], stats.1[r]) = (mean, T::from_f64(dev));
             let at = (first + r) % rows.groups * rows.channels;
+            let (gamma, beta) = given;
             let gamma = &gamma[at..at + rows.channels];
             let beta = if beta.is_empty() { beta } else { &beta[at..at + rows.channels] };
             if rows.area == 1 {
@@ -106,7 +107,7 @@ pub fn norm_grad(cx: &Cx, ins: &[View<'_>], rows: Rows, outs: &[Out<'_>]) -> Res
             let [dy, x, gamma, means, devs] = std::array::from_fn(|k| unsafe { values::<T>(&ins[k]) });
             let (dx, dgamma, dbeta) = (Target::<T>::new(&outs[0]), Target::<T>::new(&outs[1]), Target::<T>::new(&outs[2]));
             let (n, width) = (rows.len(), rows.groups * rows.channels);
-            let count = if n == 0 { 0 } else { x.len() / n };
+            let count = x.len().checked_div(n).unwrap_or(0);
             // A task takes whole images, so that its sums have a place for each parameter.
             let images = count / rows.groups;
             let each = images.div_ceil(PARTS).max(SHARE.div_ceil((n * rows.groups).max(1))).max(1);
@@ -127,9 +128,9 @@ pub fn norm_grad(cx: &Cx, ins: &[View<'_>], rows: Rows, outs: &[Out<'_>]) -> Res
             let (dgamma, dbeta) = unsafe { (dgamma.part(0, width), dbeta.part(0, width)) };
             dgamma.fill(T::default());
             dbeta.fill(T::default());
-            for part in parts.chunks_exact(width * 2) {
-                dgamma.iter_mut().zip(&part[..width]).for_each(|(to, v)| *to = *to + *v);
-                dbeta.iter_mut().zip(&part[width..]).for_each(|(to, v)| *to = *to + *v);
+            for part in parts.chunks_exact((width * 2).max(1)) {
+                dgamma.iter_mut().zip(&part[..width]).for_each(|(to, v)| *to += *v);
+                dbeta.iter_mut().zip(&part[width..]).for_each(|(to, v)| *to += *v);
             }
             Ok(())
         })
@@ -193,7 +194,7 @@ pub fn blend_means(cx: &Cx, x: &View<'_>, old: &View<'_>, momentum: f64, out: &O
         let to = unsafe { to.part(0, old.len()) };
         let width = old.len();
         let mut sums = vec![0.0; width];
-        let rows = if width == 0 { 0 } else { x.len() / width };
+        let rows = x.len().checked_div(width).unwrap_or(0);
         for row in x.chunks_exact(width.max(1)) {
             sums.iter_mut().zip(row).for_each(|(s, v)| *s += v.to_f64());
         }
