@@ -9,7 +9,7 @@ use gluonish_base::{Cause, Dims, Result};
 use gluonish_kernels::rotary::{self, Turn};
 use gluonish_kernels::{AttrVal, Attrs};
 
-const HEADS: &[Attr] = &[Attr::int_required("heads", "Number of heads.").at_least(1)];
+const HEADS: &[Attr] = &[Attr::int_required("heads", "Number of heads.").between(1, i32::MAX as i64)];
 
 /// Of (length, batch, heads * parts * width): part `i` as (batch * heads, length, width).
 fn part(r: &Rule<'_>, v: V, what: &str, parts: isize, i: isize) -> Result<V> {

@@ -239,7 +239,7 @@ fn resized(a: &Attrs, shape: &Dims, like: Option<Dims>) -> Result<Dims> {
                 if n % 2 == 0 {
                     scaled(n, s)
                 } else {
-                    scaled(n - 1, s) + 1
+                    scaled(n - 1, s).saturating_add(1)
                 }
             }
             (3, _) => n - n % 2,
@@ -291,7 +291,7 @@ fn local(r: &Rule<'_>, ins: &[V]) -> Result<V> {
         _ => {}
     }
     let count = patches.count();
-    let wanted = Dims::of(&[count, filters, data[1] * patches.taps()]);
+    let wanted = Dims::of(&[count, filters, data[1].saturating_mul(patches.taps())]);
     if r.shape(ins[1]) != wanted {
         let text = format!("weight must have shape {wanted} for data of shape {data}, got {}", r.shape(ins[1]));
         return Err(shape_error(text));
@@ -316,7 +316,7 @@ fn local(r: &Rule<'_>, ins: &[V]) -> Result<V> {
 fn fill_local(shapes: &mut [Dims], a: &Attrs) -> Result {
     let patches = Patches::new(a, 0, &spatial(&shapes[0])?)?;
     let (filters, channels) = (a.int(4) as isize, shapes[0][1]);
-    let taps = if channels == -1 { -1 } else { channels * patches.taps() };
+    let taps = if channels == -1 { -1 } else { channels.saturating_mul(patches.taps()) };
     shapes[1] = Dims::of(&[patches.count(), filters, taps]);
     if let Some(bias) = shapes.get_mut(2) {
         *bias = Dims::of(&[filters, patches.count()]);
@@ -346,7 +346,7 @@ rows! {
         .grad(&[], |r| r.grad(0, || r.call(&IM2COL, &[r.dy()], &r.attrs()[1..])));
     UP_SAMPLING = Op::new("UpSampling", "Images enlarged by a whole number; several become one, each enlarged to the size of the first.", ALL, Body::Compose(|r, ins| r.ok(up_sampling(r, ins))))
         .attrs(&[
-            Attr::int_required("scale", "How much larger the first image becomes.").at_least(1),
+            Attr::int_required("scale", "How much larger the first image becomes.").between(1, 1 << 20),
             Attr::int("num_filter", 0, "Number of channels, for 'bilinear'.").at_least(0),
             Attr::choice_required("sample_type", SAMPLE_TYPES, "Values repeated, or a transposed convolution with given filters."),
             Attr::choice("multi_input_mode", INPUT_MODES, 0, "Whether several images are joined along their channels or added."),

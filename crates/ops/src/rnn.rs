@@ -31,6 +31,8 @@ const GRAD_INPUTS: &[Input] = &[
 ];
 const GRAD_OUTPUTS: &[Output] = &[output("data"), output("parameters"), output("state"), output("state_cell")];
 
+/// Of hidden units: sums and products of a few such numbers stay in range.
+const LARGEST: i64 = i32::MAX as i64;
 const MODES: &[&str] = &["rnn_relu", "rnn_tanh", "lstm", "gru"];
 const STATE_SIZE: usize = 0;
 const NUM_LAYERS: usize = 1;
@@ -44,7 +46,7 @@ const CLIP_MAX: usize = 8;
 const CLIP_NAN: usize = 9;
 const USE: usize = 10;
 const ATTRS: &[Attr] = &[
-    Attr::int_required("state_size", "Number of hidden units of each layer and direction.").at_least(1),
+    Attr::int_required("state_size", "Number of hidden units of each layer and direction.").between(1, LARGEST),
     Attr::int_required("num_layers", "Number of layers.").between(1, 1024),
     Attr::bool("bidirectional", false, "Whether each layer also goes through the steps backwards."),
     Attr::choice_required("mode", MODES, "The cell."),
@@ -81,7 +83,9 @@ fn net(a: &Attrs, data: &Dims) -> Result<Net> {
     let projection = match a.opt_int(PROJECTION) {
         None => None,
         Some(_) if !lstm => return Err(value(format!("projection_size is for mode='lstm', not '{mode}'"))),
-        Some(n) if n < 1 => return Err(value(format!("projection_size={n} must be at least 1"))),
+        Some(n) if !(1..=LARGEST).contains(&n) => {
+            return Err(value(format!("projection_size={n} must be from 1 to {LARGEST}")));
+        }
         Some(n) => Some(n as usize),
     };
     let clip = match (a.opt_float(CLIP_MIN), a.opt_float(CLIP_MAX)) {
