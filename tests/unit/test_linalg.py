@@ -1,4 +1,4 @@
-"""mnp.linalg and nd.linalg against NumPy, beyond what the samples of the rows say."""
+"""np.linalg and nd.linalg against NumPy, beyond what the samples of the rows say."""
 
 import numpy as np
 import pytest
@@ -301,3 +301,28 @@ def test_equations_with_nan_give_nan():
     bad[2, 1] = np.nan
     for call in (nd.linalg.inverse, nd.linalg.det, lambda a: nd.linalg.slogdet(a)[1]):
         assert np.isnan(call(mnp.array(bad)).asnumpy()).any()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("scale", [1e-30, 1e-8, 1e4, 1e30])
+@pytest.mark.parametrize("n", [20, 140])
+def test_decompositions_do_not_care_for_the_scale(n, scale, dtype):
+    x = np.random.default_rng(n).normal(size=(n, n))
+    x = ((x + x.T) * scale).astype(dtype)
+    a, allowed = mnp.array(x, dtype=dtype), 200 * np.finfo(dtype).eps * n
+    values, vectors = mnp.linalg.eigh(a)
+    double = np.linalg.eigvalsh(x.astype("float64")) / scale
+    np.testing.assert_allclose(values.asnumpy() / scale, double, atol=allowed)
+    v = vectors.asnumpy().astype("float64")
+    np.testing.assert_allclose(v * (values.asnumpy() / scale) @ v.T, x / scale, atol=allowed)
+    u, s, vt = (part.asnumpy().astype("float64") for part in mnp.linalg.svd(a))
+    np.testing.assert_allclose(s / scale, np.sort(np.abs(double))[::-1], atol=allowed)
+    np.testing.assert_allclose(u * (s / scale) @ vt, x / scale, atol=allowed)
+
+
+def test_singular_values_of_graded_rows_are_in_order():
+    n = 130
+    x = ((np.triu(-0.9 * np.ones((n, n)), 1) + np.eye(n)) * (0.5 ** np.arange(n))[:, None]).astype("float32")
+    s = mnp.linalg.svd(mnp.array(x))[1].asnumpy()
+    np.testing.assert_allclose(s[:20], np.linalg.svd(x.astype("float64"))[1][:20], rtol=1e-3)
+    assert (np.diff(s) <= 0).all()

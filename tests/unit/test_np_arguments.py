@@ -129,6 +129,8 @@ def test_order_of_reshape(order):
         same(np.reshape(x, (-1, 2), order), numpy.reshape(host, (-1, 2), order))
         same(np.ravel(x, order), numpy.ravel(host, order))
         same(np.ravel(x, "K"), numpy.ravel(host, "K"))
+    same(np.reshape(np.arange(6), (3, 2), order), numpy.reshape(numpy.arange(6), (3, 2), order))
+    same(np.reshape(np.ones(()), (1, 1), order), numpy.ones((1, 1)))
     with pytest.raises(ShapeError, match=r"^reshape"):
         np.reshape(np.ones(3), (2, 2), order=order)
     with pytest.raises(ArgumentError, match=r"^reshape: order='Z'"):

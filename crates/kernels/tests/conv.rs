@@ -208,6 +208,8 @@ fn cases() -> Vec<Case> {
 const FAST: [Algorithm; 2] = [Algorithm::Direct, Algorithm::First];
 /// Of sums of at most some thousand products, relative to the largest.
 const BOUND: f64 = 4e-6;
+/// The same where an algorithm that cannot compute a shape leaves it to the one that is chosen, which may be Winograd's.
+const BOUND_OF_CHOSEN: f64 = 3e-5;
 
 #[test]
 fn odd_shapes() {
@@ -219,7 +221,8 @@ fn odd_shapes() {
             let mut worst = [0.0f64; 3];
             for m in &made {
                 let errors = m.errors(&m.compute(2, by, None, Mode::Write, f32::NAN), [0.0; 3]);
-                assert!(errors.iter().all(|e| *e < BOUND), "{isa:?} {by:?} {:?}: {errors:?}", m.case);
+                let bound = if by == Algorithm::First { BOUND_OF_CHOSEN } else { BOUND };
+                assert!(errors.iter().all(|e| *e < bound), "{isa:?} {by:?} {:?}: {errors:?}", m.case);
                 (0..3).for_each(|i| worst[i] = worst[i].max(errors[i]));
             }
             println!(

@@ -65,7 +65,8 @@ def reshape(
     array = asarray(a)
     sizes = (shape,) if isinstance(shape, int) else tuple(shape)
     made: NDArray
-    if order == "C" or _quickest_last(array, order, "reshape") == list(range(array.ndim)):
+    # Also of one axis, or none, the result is filled in that order.
+    if order == "C" or (order != "F" and _quickest_last(array, order, "reshape") == list(range(array.ndim))):
         made = _core.invoke("_np_reshape", [array], {"shape": sizes}, out)
     else:
         turned = call("reshape", "_np_reshape", [array.transpose()], {"shape": sizes[::-1]})

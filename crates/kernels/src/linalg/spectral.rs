@@ -1,6 +1,6 @@
 //! Eigenvalues of symmetric matrices, and singular values. The sign of a vector is free: each gets the one that makes
 //! its largest component positive, so that it does not depend on the instruction set.
-use super::small::SMALL;
+use super::small::{SMALL, scale_of};
 use super::small_eigh::SmallEigen;
 use super::small_svd::SmallSvd;
 use super::work::{Shared, Work, by_columns, each, memory};
@@ -148,11 +148,17 @@ fn eigh_of<T: Field>(cx: &Cx, a: &View<'_>, values: &Out<'_>, vectors: Option<&O
         each(cx, &batch, start, |state, i| {
             finite(i)?;
             // SAFETY: as above.
-            let (a, w) = unsafe { (from.whole(i), diagonal(&to_w, i)) };
+            let (mut a, mut w) = unsafe { (from.whole(i), diagonal(&to_w, i)) };
+            // What counts as small in `faer` is meant for numbers near 1.
+            let scale = scale_of((0..n).flat_map(|j| (j..n).map(move |k| (k, j))).map(|at| a[at]));
+            for j in 0..n {
+                column(&mut a, j)[j..].iter_mut().for_each(|x| *x = T::of(x.to_f64() * scale));
+            }
             state.reduce(a);
             // SAFETY: as above.
             let v = unsafe { to_v.map(|v| v.whole(i)) };
-            converged(state.solve(w, v).is_ok())?;
+            converged(state.solve(w.as_mut(), v).is_ok())?;
+            (0..n).for_each(|k| w[k] = T::of(w[k].to_f64() / scale));
             match to_v {
                 Some(v) => state.turn_back(cx, &from, &v, i).map_err(|e| e.to_string()),
                 None => Ok(()),
@@ -286,7 +292,14 @@ impl<T: Field> Svd<T> {
         let made = match self {
             Svd::Small(state) => state.run(a, s.as_mut(), to_u.zip(to_v)),
             Svd::Large(params, buffer) => {
-                svd::svd(a, s.as_mut(), to_u, to_v, Par::Seq, MemStack::new(buffer), (*params).into()).is_ok()
+                // What counts as small in `faer` is meant for numbers near 1.
+                let scale = scale_of((0..a.ncols()).flat_map(|j| (0..a.nrows()).map(move |i| (i, j))).map(|at| a[at]));
+                let scaled = Mat::from_fn(a.nrows(), a.ncols(), |i, j| T::of(a[(i, j)].to_f64() * scale));
+                let stack = MemStack::new(buffer);
+                let done = svd::svd(scaled.as_ref(), s.as_mut(), to_u, to_v, Par::Seq, stack, (*params).into()).is_ok();
+                let count = a.nrows().min(a.ncols());
+                (0..count).for_each(|k| s[k] = T::of(s[k].to_f64() / scale));
+                done && (1..count).all(|k| s[k - 1] >= s[k])
                     && [&u, &v].into_iter().flatten().all(|basis| is_orthonormal(basis.as_ref()))
             }
         };
