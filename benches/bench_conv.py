@@ -26,9 +26,9 @@ def operands(layer: Layer, batch: int) -> tuple[Any, Any, Any]:
     import numpy as np
 
     rng = np.random.default_rng(0)
-    shapes = [(batch, layer.inputs, layer.side, layer.side), (layer.outputs, layer.inputs, *layer.kernel)]
-    shapes.append((batch, layer.outputs, *layer.out))
-    return tuple(rng.standard_normal(s, np.float32) for s in shapes)  # type: ignore[return-value]
+    images = rng.standard_normal((batch, layer.inputs, layer.side, layer.side), np.float32)
+    filters = rng.standard_normal((layer.outputs, layer.inputs, *layer.kernel), np.float32)
+    return images, filters, rng.standard_normal((batch, layer.outputs, *layer.out), np.float32)
 
 
 def timed(call: Callable[[], Any], sync: Callable[[], Any] = lambda: None) -> float:

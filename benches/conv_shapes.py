@@ -21,7 +21,8 @@ class Layer(NamedTuple):
 
     @property
     def out(self) -> tuple[int, int]:
-        return tuple((self.side + 2 * p - k) // self.stride + 1 for k, p in zip(self.kernel, self.pad, strict=True))  # type: ignore[return-value]
+        height, width = (self.side + 2 * p - k for k, p in zip(self.kernel, self.pad, strict=True))
+        return height // self.stride + 1, width // self.stride + 1
 
     @property
     def is_first(self) -> bool:
