@@ -326,3 +326,44 @@ def test_singular_values_of_graded_rows_are_in_order():
     s = mnp.linalg.svd(mnp.array(x))[1].asnumpy()
     np.testing.assert_allclose(s[:20], np.linalg.svd(x.astype("float64"))[1][:20], rtol=1e-3)
     assert (np.diff(s) <= 0).all()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_determinants_that_leave_the_range_on_the_way(dtype):
+    large = {"float32": 1e30, "float64": 1e200}[dtype]
+    x = mnp.array(np.diag([large, large, 1 / large, -1 / large, 3]).astype(dtype))
+    x.attach_grad()
+    with autograd.record():
+        y = mnp.linalg.det(x)
+    y.backward()
+    same(y, -3, 1e-6)
+    want = -3 / np.diagonal(x.asnumpy())
+    np.testing.assert_allclose(np.diagonal(x.grad.asnumpy()), want, rtol=1e-6)
+    assert mnp.linalg.det(mnp.array([[large, 0], [0, -large]], dtype)).item() == -np.inf
+    assert mnp.linalg.det(mnp.array([[1 / large, 0], [0, 1 / large]], dtype)).item() == 0
+    sign, log = mnp.linalg.slogdet(mnp.array(np.diag([large] * 9 + [-1.0]).astype(dtype)))
+    assert sign.item() == -1
+    same(log, 9 * np.log(large), 1e-6)
+
+
+def test_pivots_too_small_to_divide_by():
+    """Numbers below float32's smallest normal one, whose reciprocals are infinite."""
+    tiny = np.float32(1e-42)
+    singular = np.array([[1, 1, 1], [1, 1, 1], [1, 1, 2]], "float32") * tiny
+    assert mnp.linalg.det(mnp.array(singular)).item() == 0
+    for call in (mnp.linalg.inv, lambda a: mnp.linalg.solve(a, mnp.ones((3, 1)))):
+        with pytest.raises(errors.LinAlgError, match="singular"):
+            call(mnp.array(singular))
+    x = mnp.array(np.diag([tiny, 1]).astype("float32"))
+    assert mnp.linalg.inv(x).tolist() == [[np.inf, 0], [0, 1]]
+    assert mnp.linalg.solve(x, mnp.array([tiny, 2])).tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("n", [5, 140])
+def test_orthogonal_factors_of_tiny_matrices(n):
+    x = (rng.normal(size=(2, n, n)) * np.array([1e-39, 1.0])[:, None, None]).astype("float32")
+    q, r = mnp.linalg.qr(mnp.array(x))
+    for k in range(2):
+        got = q[k].asnumpy().astype("f8") @ r[k].asnumpy().astype("f8")
+        np.testing.assert_allclose(got, x[k], atol=1e-5 * np.abs(x[k]).max())
+        np.testing.assert_allclose(q[k].asnumpy().T @ q[k].asnumpy(), np.eye(n), atol=1e-5)

@@ -1,33 +1,11 @@
 //! Every algorithm of convolutions against sums in `f64`: odd shapes, strides, dilations, groups, layouts, instruction sets,
 //! threads. The errors are printed; `cargo test -- --nocapture` shows them.
-use gluonish_base::isa::{Isa, detected, limit};
+mod machine;
+
 use gluonish_base::{DType, Dims, pool};
 use gluonish_kernels::conv::{Algorithm, How, data_grad, forward, weight_grad};
 use gluonish_kernels::{Cx, Mode, Out, View};
-use std::sync::{Mutex, MutexGuard};
-
-/// Tests change the instruction set and the number of threads, which are global.
-static ALONE: Mutex<()> = Mutex::new(());
-
-struct Alone<'a>(#[allow(dead_code)] MutexGuard<'a, ()>);
-impl Drop for Alone<'_> {
-    fn drop(&mut self) {
-        limit(detected());
-    }
-}
-fn alone() -> Alone<'static> {
-    Alone(ALONE.lock().unwrap_or_else(|e| e.into_inner()))
-}
-
-/// Calls `f` with each instruction set that this machine has.
-fn each_isa(mut f: impl FnMut(Isa)) {
-    for isa in [Isa::Portable, Isa::Avx2, Isa::Avx512] {
-        if limit(isa) == isa {
-            f(isa);
-        }
-    }
-    limit(detected());
-}
+use machine::{alone, each_isa};
 
 /// Small numbers that look random; the same for the same seed.
 fn numbers(n: usize, seed: u64) -> Vec<f32> {

@@ -1,35 +1,13 @@
 //! Winograd and depthwise convolutions on blocked images against plain loops in `f64`: all three passes, odd shapes, what
 //! rides behind the sum, instruction sets, threads. The largest error of each is printed (`--nocapture`) and bounded.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
-use gluonish_base::isa::{Isa, detected, limit};
+mod machine;
+
 use gluonish_base::pool;
 use gluonish_kernels::conv::How;
 use gluonish_kernels::conv::apart::{Algorithm, Call, End, Image};
 use gluonish_kernels::gemm::Real;
-use std::sync::{Mutex, MutexGuard};
-
-/// Tests change the instruction set and the number of threads, which are global.
-static ALONE: Mutex<()> = Mutex::new(());
-
-struct Alone<'a>(#[allow(dead_code)] MutexGuard<'a, ()>);
-impl Drop for Alone<'_> {
-    fn drop(&mut self) {
-        limit(detected());
-    }
-}
-fn alone() -> Alone<'static> {
-    Alone(ALONE.lock().unwrap_or_else(|e| e.into_inner()))
-}
-
-/// Calls `f` with each instruction set that this machine has.
-fn each_isa(mut f: impl FnMut(Isa)) {
-    for isa in [Isa::Portable, Isa::Avx2, Isa::Avx512] {
-        if limit(isa) == isa {
-            f(isa);
-        }
-    }
-    limit(detected());
-}
+use machine::{alone, each_isa};
 
 /// Small numbers that look random; the same for the same seed.
 struct Rng(u64);

@@ -23,11 +23,13 @@ pub(super) struct Buffer<T> {
 
 #[derive(Clone, Copy)]
 #[repr(align(64))]
-struct Line(#[allow(dead_code)] [u8; 64]);
+struct Line {
+    _bytes: [u8; 64],
+}
 
 impl<T: Real> Buffer<T> {
     fn new(len: usize) -> Buffer<T> {
-        let lines = vec![Line([0; 64]); (len * size_of::<T>()).div_ceil(size_of::<Line>())];
+        let lines = vec![Line { _bytes: [0; 64] }; (len * size_of::<T>()).div_ceil(size_of::<Line>())];
         Buffer { lines, len, of: PhantomData }
     }
 

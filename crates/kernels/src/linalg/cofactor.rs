@@ -1,5 +1,5 @@
 //! Cofactor matrices, which are the gradients of determinants.
-use super::lu::Factor;
+use super::lu::{Determinant, Factor, Pivots};
 use super::spectral::{Svd, diagonal};
 use super::work::{Shared, Work, each, memory};
 use super::{Field, in_working_type, square};
@@ -34,15 +34,14 @@ fn cofactors_of<T: Field>(cx: &Cx, a: &View<'_>, out: &Out<'_>) -> Result {
         || Ok((Factor::new::<T>(n)?, memory(solver::solve_in_place_scratch::<usize, T>(n, n, Par::Seq))?)),
         |(factor, buffer), i| {
             // SAFETY: matrix i of each is this call's alone.
-            let determinant = unsafe { inverse(factor, buffer, &lu, &to, i, n) };
-            if determinant == T::default() {
+            let Some(determinant) = (unsafe { inverse(factor, buffer, &lu, &to, i, n) }) else {
                 // SAFETY: as above.
                 return unsafe { of_singular(factor, &from, &to, i, n) };
-            }
+            };
             // SAFETY: as above.
             let mut to = unsafe { to.whole(i) };
             for j in 0..n {
-                (0..n).for_each(|k| to[(k, j)] *= determinant);
+                (0..n).for_each(|k| to[(k, j)] = T::of(determinant.times(to[(k, j)].to_f64())));
             }
             Ok(())
         },
@@ -51,7 +50,7 @@ fn cofactors_of<T: Field>(cx: &Cx, a: &View<'_>, out: &Out<'_>) -> Result {
     inverses.give_transposed(cx, out)
 }
 
-/// Leaves the inverse of matrix `i` in `to`, unless the determinant, which is returned, is zero.
+/// The determinant of matrix `i`, and its inverse in `to`. `None`: a pivot is zero, or too small to divide by.
 ///
 /// # Safety
 /// Nobody else uses matrix `i` of `lu` and `to`.
@@ -62,25 +61,16 @@ unsafe fn inverse<T: Field>(
     to: &Shared<T>,
     i: usize,
     n: usize,
-) -> T {
+) -> Option<Determinant> {
     // SAFETY: the caller's; the factors are only read once they are made.
     unsafe {
         let (exchanges, perm) = factor.run(lu, i);
         let (lu, mut x) = (lu.get(i), to.whole(i));
-        let determinant = product(exchanges, (0..n).map(|k| lu[(k, k)]));
-        if determinant != T::default() {
-            (0..n).for_each(|k| x[(k, k)] = T::ONE);
-            solver::solve_in_place(lu, lu, perm, x, Par::Seq, MemStack::new(buffer));
-        }
-        determinant
+        let Pivots::Fine = Pivots::of(lu) else { return None };
+        (0..n).for_each(|k| x[(k, k)] = T::ONE);
+        solver::solve_in_place(lu, lu, perm, x, Par::Seq, MemStack::new(buffer));
+        Some(Determinant::of(exchanges, (0..n).map(|k| lu[(k, k)])))
     }
-}
-
-/// A determinant, from the pivots; once one is zero the others are not looked at, as they were divided by it.
-fn product<T: Field>(exchanges: usize, mut pivots: impl Iterator<Item = T>) -> T {
-    let sign = if exchanges.is_multiple_of(2) { T::ONE } else { T::MINUS_ONE };
-    let all = pivots.try_fold(sign, |total, pivot| (pivot != T::default()).then(|| total * pivot));
-    all.unwrap_or_default()
 }
 
 /// With `A = U diag(s) V^T`, the cofactors are `det(U) det(V) U diag(c) V^T`, where each `c` is the product of the other
@@ -105,18 +95,18 @@ unsafe fn of_singular<T: Field>(
     // SAFETY: the work space is this call's, and so are the matrices, by the caller's promise.
     unsafe {
         svd.run(from.get(i), diagonal(&s, 0), Some((u.whole(0), v.whole(0))))?;
-        let mut sign = T::ONE;
+        let mut sign = 1.0;
         for basis in [&u, &v] {
             // The matrix itself is no longer needed: its memory takes the factors.
             from.whole(i).copy_from(basis.get(0));
             let exchanges = factor.run(from, i).0;
             let pivots = from.get(i);
-            sign *= T::of(product(exchanges, (0..n).map(|k| pivots[(k, k)])).to_f64().signum());
+            sign *= Determinant::of(exchanges, (0..n).map(|k| pivots[(k, k)])).sign();
         }
         let (s, mut scaled) = (s.get(0), u.whole(0));
         for j in 0..n {
-            let others = (0..n).filter(|k| *k != j).fold(sign, |total, k| total * s[(k, 0)]);
-            (0..n).for_each(|k| scaled[(k, j)] *= others);
+            let others = Determinant::of(0, (0..n).filter(|k| *k != j).map(|k| s[(k, 0)])).times(sign);
+            (0..n).for_each(|k| scaled[(k, j)] = T::of(scaled[(k, j)].to_f64() * others));
         }
         let (scaled, v) = (scaled.as_ref(), v.get(0));
         faer::linalg::matmul::matmul(to.whole(i), faer::Accum::Replace, v, scaled.transpose(), T::ONE, Par::Seq);

@@ -2,11 +2,12 @@
 use super::work::{Shared, Work, by_columns, each, memory};
 use super::{Field, in_working_type, square};
 use crate::view::{Cx, Out, View};
-use faer::Par;
+use faer::{MatRef, Par};
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::lu::partial_pivoting::{factor, solve as solver};
 use faer::perm::PermRef;
-use gluonish_base::{Cause, Dims, Result};
+use gluonish_base::{Cause, DType, Dims, Result};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// X with `A X = B` for each pair of matrices; the batch axes of A and B broadcast to those of the output.
 pub fn solve(cx: &Cx, a: &View<'_>, b: &View<'_>, out: &Out<'_>) -> Result {
@@ -54,6 +55,81 @@ impl Factor {
     }
 }
 
+/// What the pivots of a factorisation say.
+pub(super) enum Pivots {
+    Zero(usize),
+    /// So small that dividing by them overflows, or what came of that: more digits are needed.
+    Lost,
+    Fine,
+}
+
+impl Pivots {
+    pub(super) fn of<T: Field>(lu: MatRef<'_, T>) -> Pivots {
+        for k in 0..lu.nrows() {
+            match lu[(k, k)].to_f64().abs() {
+                0.0 => return Pivots::Zero(k),
+                size if (T::SMALLEST..=f64::MAX).contains(&size) => {}
+                _ if T::DTYPE == DType::F64 => {}
+                _ => return Pivots::Lost,
+            }
+        }
+        Pivots::Fine
+    }
+}
+
+/// The determinant that pivots multiply to. On the way it may be far larger or smaller than any number: its exponent is
+/// apart.
+pub(super) struct Determinant {
+    mantissa: f64,
+    exponent: i32,
+}
+
+impl Determinant {
+    /// Once a pivot is zero the others are not looked at, as they were divided by it.
+    pub(super) fn of<T: Field>(exchanges: usize, pivots: impl IntoIterator<Item = T>) -> Determinant {
+        let mut total = Determinant { mantissa: if exchanges.is_multiple_of(2) { 1.0 } else { -1.0 }, exponent: 0 };
+        for pivot in pivots {
+            if pivot == T::default() {
+                return Determinant { mantissa: 0.0, exponent: 0 };
+            }
+            let (pivot, more) = moderate(pivot.to_f64());
+            let (mantissa, carry) = moderate(total.mantissa * pivot);
+            total = Determinant { mantissa, exponent: total.exponent + more + carry };
+        }
+        total
+    }
+
+    /// The determinant, times `x`.
+    pub(super) fn times(&self, x: f64) -> f64 {
+        let (x, more) = moderate(x);
+        let steps = (self.exponent + more) / STEP;
+        let step = 2f64.powi(STEP * steps.signum());
+        // After a few steps it is zero or infinite.
+        (0..steps.abs().min(8)).fold(self.mantissa * x, |total, _| total * step)
+    }
+    pub(super) fn sign(&self) -> f64 {
+        if self.mantissa == 0.0 || self.mantissa.is_nan() { self.mantissa } else { self.mantissa.signum() }
+    }
+    fn log(&self) -> f64 {
+        self.mantissa.abs().ln() + f64::from(self.exponent) * std::f64::consts::LN_2
+    }
+}
+
+/// Exponents are moved out of a mantissa by as much at a time.
+const STEP: i32 = 400;
+
+/// A number as one whose products do not overflow, and a power of two.
+fn moderate(mut x: f64) -> (f64, i32) {
+    let (mut exponent, step) = (0, 2f64.powi(STEP));
+    while x.is_finite() && x.abs() > step {
+        (x, exponent) = (x / step, exponent + STEP);
+    }
+    while x != 0.0 && x.abs() < 1.0 / step {
+        (x, exponent) = (x * step, exponent - STEP);
+    }
+    (x, exponent)
+}
+
 /// Solves for B, or for the identity.
 fn solve_of<T: Field>(cx: &Cx, a: &View<'_>, b: Option<&View<'_>>, out: &Out<'_>) -> Result {
     let n = square(a)?;
@@ -76,6 +152,7 @@ fn solve_of<T: Field>(cx: &Cx, a: &View<'_>, b: Option<&View<'_>>, out: &Out<'_>
         None => Work::<T>::zeros(&batch, n, n)?,
     };
     let (lu, to, of_identity) = (factors.shared(), x.shared(), b.is_none());
+    let too_short = AtomicBool::new(false);
     each(
         cx,
         &batch,
@@ -85,8 +162,13 @@ fn solve_of<T: Field>(cx: &Cx, a: &View<'_>, b: Option<&View<'_>>, out: &Out<'_>
             let (_, perm) = unsafe { state.run(&lu, i) };
             // SAFETY: the factors are only read from here on.
             let lu = unsafe { lu.get(i) };
-            if let Some(k) = (0..n).find(|&k| lu[(k, k)] == T::default()) {
-                return Err(format!("is singular: pivot {k} of its LU factors is zero"));
+            match Pivots::of(lu) {
+                Pivots::Zero(k) => return Err(format!("is singular: pivot {k} of its LU factors is zero")),
+                Pivots::Lost => {
+                    too_short.store(true, Relaxed);
+                    return Ok(());
+                }
+                Pivots::Fine => {}
             }
             by_columns(cx, cols, |range| {
                 // SAFETY: these columns are this call's alone.
@@ -102,6 +184,9 @@ fn solve_of<T: Field>(cx: &Cx, a: &View<'_>, b: Option<&View<'_>>, out: &Out<'_>
             .map_err(|e| e.to_string())
         },
     )?;
+    if too_short.into_inner() {
+        return solve_of::<f64>(cx, a, b, out);
+    }
     x.give(cx, out)
 }
 
@@ -113,6 +198,7 @@ fn determinants<T: Field>(cx: &Cx, a: &View<'_>, outs: [Option<&Out<'_>>; 3]) ->
     let mut found: [Work<T>; 3] = [Work::zeros(&batch, 1, 1)?, Work::zeros(&batch, 1, 1)?, Work::zeros(&batch, 1, 1)?];
     let lu = factors.shared();
     let [signs, logs, values] = found.each_mut().map(Work::shared);
+    let too_short = AtomicBool::new(false);
     each(
         cx,
         &batch,
@@ -122,32 +208,23 @@ fn determinants<T: Field>(cx: &Cx, a: &View<'_>, outs: [Option<&Out<'_>>; 3]) ->
             let exchanges = if n == 0 { 0 } else { unsafe { state.run(&lu, i) }.0 };
             // SAFETY: as above.
             let lu = unsafe { lu.get(i) };
-            let start = if exchanges % 2 == 0 { T::ONE } else { T::MINUS_ONE };
-            let (mut sign, mut log, mut value) = (start, 0.0, start);
-            for k in 0..n {
-                let pivot = lu[(k, k)];
-                if pivot == T::default() {
-                    // What follows a pivot of zero was divided by it.
-                    (sign, log, value) = (pivot, f64::NEG_INFINITY, pivot);
-                    break;
-                }
-                value *= pivot;
-                log += pivot.to_f64().abs().ln();
-                sign = match pivot.partial_cmp(&T::default()) {
-                    Some(std::cmp::Ordering::Less) => sign * T::MINUS_ONE,
-                    Some(_) => sign,
-                    None => pivot, // not a number
-                };
+            if matches!(Pivots::of(lu), Pivots::Lost) {
+                too_short.store(true, Relaxed);
+                return Ok(());
             }
+            let found = Determinant::of(exchanges, (0..n).map(|k| lu[(k, k)]));
             // SAFETY: one element of each for matrix i.
             unsafe {
-                signs.whole(i)[(0, 0)] = sign;
-                logs.whole(i)[(0, 0)] = T::of(log);
-                values.whole(i)[(0, 0)] = value;
+                signs.whole(i)[(0, 0)] = T::of(found.sign());
+                logs.whole(i)[(0, 0)] = T::of(found.log());
+                values.whole(i)[(0, 0)] = T::of(found.times(1.0));
             }
             Ok(())
         },
     )?;
+    if too_short.into_inner() {
+        return determinants::<f64>(cx, a, outs);
+    }
     for (out, work) in outs.into_iter().zip(&mut found) {
         if let Some(out) = out {
             give_scalars(cx, work, out)?;

@@ -36,6 +36,8 @@ use std::ops::{Div, Sub};
 trait Number: Real + Sub<Output = Self> + Div<Output = Self> {
     const MINUS_ONE: Self;
     const EPSILON: f64;
+    /// The smallest number with all its digits.
+    const SMALLEST: f64;
     const DTYPE: DType;
     fn of(x: f64) -> Self;
     fn to_f64(self) -> f64;
@@ -51,6 +53,7 @@ macro_rules! number {
         impl Number for $t {
             const MINUS_ONE: $t = -1.0;
             const EPSILON: f64 = $t::EPSILON as f64;
+            const SMALLEST: f64 = $t::MIN_POSITIVE as f64;
             const DTYPE: DType = DType::$dtype;
             #[inline(always)]
             fn of(x: f64) -> $t {

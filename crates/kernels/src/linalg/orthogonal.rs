@@ -1,4 +1,5 @@
 //! QR factors by Householder reflections.
+use super::small::scale_of;
 use super::spectral::{NOT_FINITE, is_finite};
 use super::work::{Shared, Work, by_columns, each, memory};
 use super::{Field, in_working_type, small_qr};
@@ -56,6 +57,11 @@ fn qr_of<T: Field>(cx: &Cx, a: &View<'_>, q_out: &Out<'_>, r_out: &Out<'_>) -> R
             if !is_finite(unsafe { from.get(i) }, false) {
                 return Err(NOT_FINITE.into());
             }
+            // The smallest numbers have few digits.
+            // SAFETY: as above.
+            let scale = scale_of(unsafe { from.values(i) }.iter().copied());
+            // SAFETY: as above.
+            unsafe { from.values_mut(i) }.iter_mut().for_each(|x| *x = T::of(x.to_f64() * scale));
             if m.min(n) > 0 {
                 let stack = MemStack::new(&mut state.memory);
                 // SAFETY: matrix i is this call's alone.
@@ -65,7 +71,7 @@ fn qr_of<T: Field>(cx: &Cx, a: &View<'_>, q_out: &Out<'_>, r_out: &Out<'_>) -> R
             // SAFETY: as above.
             let (a, mut r) = unsafe { (from.get(i), to_r.whole(i)) };
             for j in 0..n {
-                (0..rows.min(j + 1)).for_each(|k| r[(k, j)] = a[(k, j)]);
+                (0..rows.min(j + 1)).for_each(|k| r[(k, j)] = T::of(a[(k, j)].to_f64() / scale));
             }
             unfold(cx, &from, &state.heads, &to_q, i, (m, n, rows)).map_err(|e| e.to_string())
         },

@@ -280,3 +280,8 @@ pub(super) fn scale_of<T: Number>(numbers: impl Iterator<Item = T>) -> f64 {
     let largest = numbers.fold(0.0, |most: f64, x| most.max(x.to_f64().abs()));
     if largest == 0.0 { 1.0 } else { 2.0_f64.powi(-(largest.log2().floor().clamp(-1000.0, 1000.0) as i32)) }
 }
+
+/// Copies numbers times a power of two.
+pub(super) fn scaled<T: Number>(to: &mut [T], from: &[T], scale: f64) {
+    to.iter_mut().zip(from).for_each(|(to, x)| *to = T::of(x.to_f64() * scale));
+}

@@ -1,5 +1,5 @@
 //! QR factors of small matrices, reflection by reflection.
-use super::small::{Rows, SMALL, Task, head, on_vectors, reflect, unfold, vector_of};
+use super::small::{Rows, SMALL, Task, head, on_vectors, reflect, scale_of, scaled, unfold, vector_of};
 use super::work::{Work, each};
 use super::{Field, Number};
 use crate::gemm::Simd;
@@ -33,15 +33,17 @@ pub(super) fn qr<T: Field>(
         |state, i| {
             // SAFETY: matrix i of each is this call's alone.
             let (a, q, r) = unsafe { (from.values(i), to_q.values_mut(i), to_r.values_mut(i)) };
+            // The smallest numbers have few digits.
+            let scale = scale_of(a.iter().copied());
             for k in 0..m {
-                state.a.flat_mut(k)[..n].copy_from_slice(&a[k * n..(k + 1) * n]);
+                scaled(&mut state.a.flat_mut(k)[..n], &a[k * n..(k + 1) * n], scale);
             }
             on_vectors(&mut *state);
             for k in 0..m {
                 q[k * rows..(k + 1) * rows].copy_from_slice(&state.q.flat(k)[..rows]);
             }
             for k in 0..m.min(n) {
-                r[k * n + k..(k + 1) * n].copy_from_slice(&state.a.flat(k)[k..n]);
+                scaled(&mut r[k * n + k..(k + 1) * n], &state.a.flat(k)[k..n], 1.0 / scale);
             }
             Ok(())
         },

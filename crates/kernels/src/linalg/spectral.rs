@@ -298,9 +298,18 @@ impl<T: Field> Svd<T> {
                 let stack = MemStack::new(buffer);
                 let done = svd::svd(scaled.as_ref(), s.as_mut(), to_u, to_v, Par::Seq, stack, (*params).into()).is_ok();
                 let count = a.nrows().min(a.ncols());
+                let sound = done
+                    && (1..count).all(|k| s[k - 1] >= s[k])
+                    && match (&u, &v) {
+                        (Some(u), Some(v)) => {
+                            is_orthonormal(u.as_ref())
+                                && is_orthonormal(v.as_ref())
+                                && is_product(scaled.as_ref(), u.as_ref(), s.as_ref(), v.as_ref())
+                        }
+                        _ => true,
+                    };
                 (0..count).for_each(|k| s[k] = T::of(s[k].to_f64() / scale));
-                done && (1..count).all(|k| s[k - 1] >= s[k])
-                    && [&u, &v].into_iter().flatten().all(|basis| is_orthonormal(basis.as_ref()))
+                sound
             }
         };
         if !made {
@@ -316,20 +325,47 @@ impl<T: Field> Svd<T> {
     }
 }
 
+/// A vector to try matrices on: 1 and -1 without a pattern.
+fn probe(j: usize) -> f64 {
+    if j.wrapping_mul(0x9E37_79B9) >> 16 & 1 == 0 { 1.0 } else { -1.0 }
+}
+
+/// The columns of a matrix that lies column after column.
+fn columns<'a, T: Field>(a: MatRef<'a, T>) -> impl Iterator<Item = &'a [T]> {
+    (0..a.ncols()).filter_map(move |j| a.col(j).try_as_col_major()).map(|col| col.as_slice())
+}
+
+/// The sum of the columns of a matrix, each times its factor.
+fn combined<T: Field>(a: MatRef<'_, T>, factor: impl Fn(usize) -> f64) -> Vec<f64> {
+    let mut sum = vec![0.0; a.nrows()];
+    for (j, column) in columns(a).enumerate() {
+        let factor = factor(j);
+        sum.iter_mut().zip(column).for_each(|(sum, x)| *sum += factor * x.to_f64());
+    }
+    sum
+}
+
+/// The product of each column with a vector.
+fn along<T: Field>(a: MatRef<'_, T>, x: impl Fn(usize) -> f64) -> Vec<f64> {
+    columns(a).map(|column| column.iter().enumerate().map(|(i, v)| v.to_f64() * x(i)).sum()).collect()
+}
+
 /// Whether the columns are orthonormal as far as one combination of them shows. Of matrices whose rows differ by many
 /// orders of magnitude, `faer`'s vectors in float32 may be far from it.
 fn is_orthonormal<T: Field>(basis: MatRef<'_, T>) -> bool {
-    let sign = |j: usize| if j.wrapping_mul(0x9E37_79B9) >> 16 & 1 == 0 { 1.0 } else { -1.0 };
-    let columns = || (0..basis.ncols()).filter_map(|j| basis.col(j).try_as_col_major()).map(|col| col.as_slice());
-    let mut sum = vec![0.0; basis.nrows()];
-    for (j, column) in columns().enumerate() {
-        sum.iter_mut().zip(column).for_each(|(sum, x)| *sum += sign(j) * x.to_f64());
-    }
+    let sum = combined(basis, probe);
     let allowed = 20.0 * T::EPSILON * basis.nrows() as f64;
-    columns().enumerate().all(|(j, column)| {
-        let along: f64 = column.iter().zip(&sum).map(|(x, sum)| x.to_f64() * sum).sum();
-        (along * sign(j) - 1.0).abs() <= allowed
-    })
+    along(basis, |i| sum[i]).iter().enumerate().all(|(j, x)| (x * probe(j) - 1.0).abs() <= allowed)
+}
+
+/// Whether U diag(s) V^T is A as far as one vector shows: those factors may be wrong too.
+fn is_product<T: Field>(a: MatRef<'_, T>, u: MatRef<'_, T>, s: DiagRef<'_, T>, v: MatRef<'_, T>) -> bool {
+    let count = a.nrows().min(a.ncols());
+    let weights = along(v, probe);
+    let made = combined(u, |j| if j < count { weights[j] * s[j].to_f64() } else { 0.0 });
+    let largest = if count > 0 { s[0].to_f64() } else { 0.0 };
+    let allowed = 16.0 * T::EPSILON * largest * (a.ncols() as f64).sqrt();
+    combined(a, probe).iter().zip(&made).all(|(a, b)| (a - b).abs() <= allowed)
 }
 
 /// Singular values by way of float64.

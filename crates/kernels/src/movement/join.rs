@@ -58,10 +58,28 @@ impl Rows {
                 for (piece, bytes) in &self.pieces {
                     // SAFETY: row `row` of an array and its place in the output, which no other task writes; outputs do
                     // not overlap inputs.
-                    unsafe { std::ptr::copy_nonoverlapping(piece.at((row * bytes) as isize), to, *bytes) };
+                    unsafe { copy(piece.at((row * bytes) as isize), to, *bytes) };
                     to = to.wrapping_add(*bytes);
                 }
             }
         });
+    }
+}
+
+/// Copies bytes by vectors. The C library copies thousands of bytes by a single instruction, which is slow where the two
+/// places differ in their distance from a line of the cache, as rows of odd lengths do.
+///
+/// # Safety
+/// `from` and `to` are that long and do not overlap.
+unsafe fn copy(from: *const u8, to: *mut u8, bytes: usize) {
+    type Block = [u8; 64];
+    let blocks = bytes / size_of::<Block>();
+    // SAFETY: the caller's.
+    unsafe {
+        for i in 0..blocks {
+            to.cast::<Block>().add(i).write_unaligned(from.cast::<Block>().add(i).read_unaligned());
+        }
+        let done = blocks * size_of::<Block>();
+        std::ptr::copy_nonoverlapping(from.add(done), to.add(done), bytes - done);
     }
 }

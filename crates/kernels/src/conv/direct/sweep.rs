@@ -75,8 +75,11 @@ impl<T: Real> Work<T> for All<'_, T> {
             let (band, i) = (i % bands, i / bands);
             let (group, image) = (i % self.groups, i / self.groups);
             let cut = |n: usize, k: usize, of: usize| n * k / of..n * (k + 1) / of;
-            let blocks = cut(s.blocks.div_ceil(plan.vectors), part, parts);
-            let blocks = blocks.start * plan.vectors..(blocks.end * plan.vectors).min(s.blocks);
+            // Single blocks, where whole tiles of them would make uneven parts.
+            let groups = s.blocks.div_ceil(plan.vectors);
+            let unit = if groups.is_multiple_of(parts) { plan.vectors } else { 1 };
+            let blocks = cut(s.blocks.div_ceil(unit), part, parts);
+            let blocks = blocks.start * unit..(blocks.end * unit).min(s.blocks);
             let (rows, cols) = match plan.flat {
                 true => (0..1, cut(plan.grid[1].div_ceil(plan.pixels), band, bands)),
                 false => (cut(plan.grid[0], band, bands), 0..1),
