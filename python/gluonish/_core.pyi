@@ -280,6 +280,7 @@ def engine_stats() -> dict[str, int]: ...
 def isa() -> str: ...
 def limit_isa(name: str) -> str: ...
 def shutdown() -> bool: ...
+def sum_over_devices(x: NDArray, key: str, devices: int) -> NDArray: ...
 def callback(
     name: str,
     fn: Callable[[list[NDArray], list[NDArray]], object],
@@ -374,6 +375,27 @@ class NdOps:
 
     @staticmethod
     def Convolution(
+        data: ArrayLike,
+        weight: ArrayLike,
+        bias: ArrayLike | None = None,
+        *,
+        kernel: int | Sequence[int],
+        stride: int | Sequence[int] | None = None,
+        dilate: int | Sequence[int] | None = None,
+        pad: int | Sequence[int] | None = None,
+        num_filter: int,
+        num_group: int = 1,
+        workspace: int = 1024,
+        no_bias: bool = False,
+        cudnn_tune: Literal["off", "limited_workspace", "fastest"] | None = None,
+        cudnn_off: bool = False,
+        layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | None = None,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Filters slide over images: `sum(data * weight) + bias` at every place."""
+
+    @staticmethod
+    def Convolution_v1(
         data: ArrayLike,
         weight: ArrayLike,
         bias: ArrayLike | None = None,
@@ -615,6 +637,20 @@ class NdOps:
         out: NDArray | None = None,
     ) -> NDArray:
         """Windows slide over images; each becomes one value."""
+
+    @staticmethod
+    def Pooling_v1(
+        data: ArrayLike,
+        kernel: int | Sequence[int] | None = None,
+        pool_type: Literal["max", "avg", "sum"] = 'max',
+        global_pool: bool = False,
+        pooling_convention: Literal["valid", "full"] = 'valid',
+        stride: int | Sequence[int] | None = None,
+        pad: int | Sequence[int] | None = None,
+        *,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """As Pooling; means count what is outside of the images."""
 
     @staticmethod
     def RMSNorm(

@@ -4,9 +4,6 @@ __all__ = ["WAITING", "reason"]
 
 # What is waited for -> names, with the module inside `nd` before a dot.
 WAITING: dict[str, str] = {
-    "the ops of layers and losses": """
-        Convolution_v1 Pooling_v1 contrib.SyncBatchNorm
-    """,
     "detection and spatial transformers": """
         BilinearSampler Correlation Crop GridGenerator ROIPooling SpatialTransformer contrib.DeformableConvolution
         contrib.DeformablePSROIPooling contrib.ModulatedDeformableConvolution contrib.MultiBoxDetection
@@ -49,7 +46,7 @@ WAITING: dict[str, str] = {
 def reason(name: str) -> str | None:
     """What a name waits for; None for one that MXNet does not have.
 
-    >>> reason("contrib.SyncBatchNorm"), reason("contrib.box_nms"), reason("Convolutoin")
-    ('the ops of layers and losses', 'detection and spatial transformers', None)
+    >>> reason("sparse"), reason("contrib.box_nms"), reason("Convolutoin")
+    ('sparse arrays and graphs', 'detection and spatial transformers', None)
     """
     return next((why for why, names in WAITING.items() if name in names.split()), None)

@@ -66,6 +66,24 @@ for _shape, _attrs in _CASES:
     ):  # fmt: skip
         sample("Pooling", real(*_shape, distinct=True), ref=_pooling, attrs={**_attrs, **_more}, grad=(0,),
                edge=[((0, *_shape[1:]),)], **_HOW)  # fmt: skip
+
+
+def _pooling_v1(x, *, pool_type="max", global_pool=False, **attrs):
+    """A mean is the sum over the size of the window."""
+    if pool_type != "avg":
+        return _pooling(x, pool_type=pool_type, global_pool=global_pool, **attrs)
+    size = np.prod(x.shape[2:] if global_pool else attrs["kernel"])
+    return _pooling(x, pool_type="sum", global_pool=global_pool, **attrs) / size
+
+
+for _shape, _attrs in (_CASES[1], _CASES[2], _CASES[3], _CASES[6]):
+    for _kind in ("max", "avg", "sum"):
+        sample("Pooling_v1", real(*_shape, distinct=True), ref=_pooling_v1, attrs={**_attrs, "pool_type": _kind},
+               grad=(0,), edge=[((0, *_shape[1:]),)], **_HOW)  # fmt: skip
+sample("Pooling_v1", real(1, 2, 5, 6, distinct=True), ref=_pooling_v1, attrs={"kernel": (2, 2)},
+       bad=[refuse("Pooling_v1", "kernel=(2,)", "2 positive numbers", kernel=(2,)),
+            refuse("Pooling_v1", "pool_type", "'lp'", pool_type="lp")], **_HOW)  # fmt: skip
+
 sample("Pooling", real(1, 2, 5, 6, low=0.5), ref=_pooling, attrs={**_CASES[2][1], "pool_type": "lp", "p_value": 2},
        grad=(0,), bad=[refuse("Pooling", "p_value", p_value=None), refuse("Pooling", "p_value", p_value=0)],
        **_HOW)  # fmt: skip

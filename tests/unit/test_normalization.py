@@ -1,5 +1,7 @@
 """What samples of normalisation do not say: when running statistics move, and numbers that are hard to add."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -95,3 +97,78 @@ def test_no_channels():
             y = getattr(mx.nd, op)(x, gamma, beta)
         y.backward()
         assert [a.grad.shape for a in (x, gamma, beta)] == [shape, (0,), (0,)]
+
+
+def _together(parts, devices, dy, **how):
+    """What devices get of their parts of a batch, and their gradients, with the running statistics."""
+    xs = [mx.nd.array(p, ctx=d, dtype=p.dtype) for p, d in zip(parts, devices, strict=True)]
+    rest = [
+        [mx.nd.array(v, ctx=d, dtype=parts[0].dtype) for v in ([1.5, 0.5], [1, 2], [3, 4], [5, 6])] for d in devices
+    ]
+    for a in (*xs, *(r[0] for r in rest), *(r[1] for r in rest)):
+        a.attach_grad()
+    with autograd.record():
+        ys = [
+            mx.nd.contrib.SyncBatchNorm(x, *r, ndev=len(devices), key="norm", fix_gamma=False, **how)
+            for x, r in zip(xs, rest, strict=True)
+        ]
+    for y, g in zip(ys, dy, strict=True):
+        y.backward(mx.nd.array(g, ctx=y.context, dtype=g.dtype))
+    return ys, [x.grad for x in xs], rest
+
+
+@pytest.mark.skipif(os.environ.get("GLUONISH_ENGINE") == "naive", reason="the serial engine refuses it")
+@pytest.mark.parametrize("sizes", [(3, 5), (4, 0, 2)])
+def test_devices_normalise_one_batch_together(sizes):
+    rng, total = np.random.default_rng(5), sum(sizes)
+    x, dy = rng.normal(2, 3, size=(total, 2, 3)), rng.normal(size=(total, 2, 3))
+    cuts = np.cumsum(sizes)[:-1]
+    devices = [mx.cpu(i) for i in range(len(sizes))]
+    for _ in range(2):
+        ys, grads, rest = _together(np.split(x, cuts), devices, np.split(dy, cuts), momentum=0.75)
+    (want,), (want_grad,), (alone,) = _together([x], [mx.cpu(0)], [dy], momentum=0.75)
+    np.testing.assert_allclose(np.concatenate([y.asnumpy() for y in ys]), want.asnumpy(), rtol=1e-10, atol=1e-12)
+    got = np.concatenate([g.asnumpy() for g in grads])
+    np.testing.assert_allclose(got, want_grad.asnumpy(), rtol=1e-9, atol=1e-11)
+    for k in (0, 1):
+        sums = sum(r[k].grad.asnumpy() for r in rest)
+        np.testing.assert_allclose(sums, alone[k].grad.asnumpy(), rtol=1e-10)
+    for r in rest:
+        for k in (2, 3):
+            np.testing.assert_allclose(r[k].asnumpy(), alone[k].asnumpy(), rtol=1e-10)
+
+
+@pytest.mark.skipif(os.environ.get("GLUONISH_ENGINE") == "naive", reason="the serial engine refuses it")
+def test_devices_may_run_far_ahead_of_each_other():
+    """More is queued behind what the second device is to bring than may be in flight otherwise; each calls twice."""
+    rng = np.random.default_rng(6)
+    x = rng.normal(size=(2, 3, 2, 1 << 20)).astype("float32")
+    made = []
+    for i in range(2):
+        device = mx.cpu(i)
+        y = mx.nd.array(x[i], ctx=device)
+        state = [f(2, ctx=device) for f in (mx.nd.ones, mx.nd.zeros, mx.nd.zeros, mx.nd.ones)]
+        with autograd.train_mode():
+            for _ in range(2):
+                for _ in range(4):
+                    y = y * 2 + 1
+                y = mx.nd.contrib.SyncBatchNorm(y, *state, ndev=2, key="far")
+            for _ in range(4):
+                y = y * 2 + 1
+        made.append(y)
+    want = (x - x.mean((0, 1, 3), keepdims=True)) / x.std((0, 1, 3), keepdims=True) * 16 + 15
+    for i, y in enumerate(made):
+        np.testing.assert_allclose(y.asnumpy(), want[i], rtol=1e-2, atol=2e-2)
+
+
+def test_norms_of_several_devices_refuse():
+    one, state = mx.nd.ones((2, 2)), _state(2)
+    norm = mx.nd.contrib.SyncBatchNorm
+    for bad, says in (({}, "key"), ({"key": "a", "ndev": 0}, "ndev=0")):
+        with pytest.raises(mx.errors.ArgumentError, match=says):
+            norm(one, *state, **bad)
+    with pytest.raises(mx.errors.ArgumentError, match="axis 1"):
+        norm(mx.nd.ones(2), *state, key="a")
+    if os.environ.get("GLUONISH_ENGINE") == "naive":
+        with pytest.raises(NotImplementedError, match="threaded engine"), autograd.train_mode():
+            norm(one, *state, key="a", ndev=2)

@@ -16,6 +16,7 @@ mod gate;
 mod late;
 mod loan;
 pub mod memory;
+mod promise;
 mod scheduler;
 mod shutdown;
 pub mod storage;
@@ -24,6 +25,7 @@ mod task;
 
 pub use device::{Device, DeviceApi, register};
 pub use loan::Loan;
+pub use promise::Promise;
 pub use scheduler::{Engine, Stats, engine};
 pub use shutdown::shutdown;
 pub use storage::{Storage, TapeMark, Var};

@@ -1,7 +1,9 @@
 //! How to block: a language binding releases its lock around waits and looks for signals meanwhile.
 use crate::array::NDArray;
+use crate::meeting::give_up;
 use gluonish_base::Result;
 use gluonish_engine::engine;
+use std::cell::Cell;
 use std::sync::OnceLock;
 
 /// Looks for signals; an error ends the wait.
@@ -29,8 +31,12 @@ pub fn block<T>(mut f: impl FnMut(Poll<'_>) -> Result<T>) -> Result<T> {
     match HOST.get() {
         None => f(&|| Ok(())),
         Some(host) => {
-            let mut out = None;
-            (host.block)(&mut |poll| out = Some(f(poll)));
+            let (mut out, interrupted) = (None, Cell::new(false));
+            (host.block)(&mut |poll| out = Some(f(&|| poll().inspect_err(|_| interrupted.set(true)))));
+            if interrupted.get() {
+                // Perhaps it waited for what a device was to bring.
+                give_up();
+            }
             out.unwrap_or_else(|| f(&|| Ok(())))
         }
     }

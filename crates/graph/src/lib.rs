@@ -10,6 +10,7 @@ mod host;
 mod index;
 mod invoke;
 mod launch;
+mod meeting;
 mod plan;
 mod random;
 mod tape;
@@ -25,6 +26,7 @@ pub use invoke::{
     select, transpose,
 };
 pub use launch::{INLINE_NS, call_back, set_inline};
+pub use meeting::sum_over_devices;
 pub use random::{seed, ticket};
 pub use tape::{
     Custom, GradReq, Hook, add_hook, attach_grad, detach, drop_graph, grad_of, is_leaf, kept_bytes, mark_variable,

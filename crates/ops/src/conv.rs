@@ -423,7 +423,7 @@ rows! {
             let bias = has_bias(a.ins).then(|| &a.ins[2]);
             k::forward(cx, [&a.ins[0], &a.ins[1]], bias, &plan.how(), k::wanted(), &out[0])
         })).attrs(CONVOLUTION_ATTRS).infer(infer_convolution).fill(fill_convolution).cost(Cost::Of(cost)).stamped(1)
-        .nd(&["Convolution"]).onnx("Conv").grad(&[x(1).when(0), x(0).when(1)], convolution_rule);
+        .nd(&["Convolution", "Convolution_v1"]).onnx("Conv").grad(&[x(1).when(0), x(0).when(1)], convolution_rule);
     DECONVOLUTION = Op::new("Deconvolution", "The transpose of a convolution: each value lays down its filter.", IMAGE, Body::Kernel(|cx, a, out| {
             let plan = deconvolution(a.attrs, a.ins[0].shape)?;
             let mut to = out[0];

@@ -14,7 +14,9 @@ const TYPES: &[&str] = &["max", "avg", "sum", "lp"];
 const MAX: u8 = 0;
 const AVG: u8 = 1;
 const LP: u8 = 3;
+const OLD_TYPES: &[&str] = &["max", "avg", "sum"];
 const CONVENTIONS: &[&str] = &["valid", "full", "same"];
+const OLD_CONVENTIONS: &[&str] = &["valid", "full"];
 const FULL: u8 = 1;
 const SAME: u8 = 2;
 
@@ -27,10 +29,14 @@ const PAD: usize = 6;
 const P_VALUE: usize = 7;
 const COUNT_PAD: usize = 8;
 const LAYOUT: usize = 9;
+const WINDOW: Attr = Attr::opt_ints("kernel", "Size of the windows; not needed for `global_pool`.");
+const WHOLE: Attr = Attr::bool("global_pool", false, "Whether the window is the whole image.");
+const APART: Attr = Attr::opt_ints("stride", "Distance between two windows; 1 when left out.");
+const ADDED: Attr = Attr::opt_ints("pad", "What is added on both sides of each axis; nothing when left out.");
 const ATTRS: &[Attr] = &[
-    Attr::opt_ints("kernel", "Size of the windows; not needed for `global_pool`."),
+    WINDOW,
     Attr::choice("pool_type", TYPES, MAX, "What becomes of a window: its largest value, mean, sum, or norm."),
-    Attr::bool("global_pool", false, "Whether the window is the whole image."),
+    WHOLE,
     Attr::bool("cudnn_off", false, "For MXNet's GPU code: changes nothing here."),
     Attr::choice(
         "pooling_convention",
@@ -38,11 +44,25 @@ const ATTRS: &[Attr] = &[
         0,
         "Whether the last window must lie inside ('valid'), may stick out ('full'), or there are size / stride of them ('same').",
     ),
-    Attr::opt_ints("stride", "Distance between two windows; 1 when left out."),
-    Attr::opt_ints("pad", "What is added on both sides of each axis; nothing when left out."),
+    APART,
+    ADDED,
     Attr::opt_int("p_value", "Which norm 'lp' is: 1, 2, ..."),
     Attr::bool("count_include_pad", true, "Whether a mean counts what was added."),
     Attr::opt_choice("layout", LAYOUTS, "Order of the axes; channels second when None."),
+];
+/// Of MXNet's first version.
+const OLD_ATTRS: &[Attr] = &[
+    WINDOW,
+    Attr::choice("pool_type", OLD_TYPES, MAX, "What becomes of a window: its largest value, mean, or sum."),
+    WHOLE,
+    Attr::choice(
+        "pooling_convention",
+        OLD_CONVENTIONS,
+        0,
+        "Whether the last window must lie inside ('valid') or may stick out ('full').",
+    ),
+    APART,
+    ADDED,
 ];
 /// Of the rows that `Pooling` is made of: everything resolved.
 const PLACED: &[Attr] = &[
@@ -129,27 +149,41 @@ impl Plan {
 }
 
 fn pooling(r: &Rule<'_>, ins: &[V]) -> V {
-    let attrs = r.attrs();
-    let plan = match plan(attrs, &r.shape(ins[0])) {
+    pooled(r, r.attrs(), ins[0], false)
+}
+
+/// MXNet's first version: a mean is the sum over the size of the window, also where the window sticks out.
+fn pooling_v1(r: &Rule<'_>, ins: &[V]) -> V {
+    let &[kernel, kind, global, convention, stride, pad] = &r.attrs()[..] else { return ins[0] };
+    let (off, none) = (AttrVal::Bool(false), AttrVal::None);
+    let attrs = Attrs::of(&[kernel, kind, global, off, convention, stride, pad, none, off, none]);
+    pooled(r, &attrs, ins[0], true)
+}
+
+fn pooled(r: &Rule<'_>, attrs: &Attrs, data: V, whole_windows: bool) -> V {
+    let plan = match plan(attrs, &r.shape(data)) {
         Ok(plan) => plan,
         Err(e) => {
             r.0.fail(e);
-            return ins[0];
+            return data;
         }
     };
     let (kind, p) = (attrs.choice(POOL_TYPE), attrs.opt_int(P_VALUE));
-    let of = |op: &'static Op, v: V| r.call(op, &[v], &plan.attrs(plan.out, kind == AVG, attrs.bool(COUNT_PAD)));
+    let of = |op: &'static Op, v: V, mean: bool| r.call(op, &[v], &plan.attrs(plan.out, mean, attrs.bool(COUNT_PAD)));
     match (kind, p) {
-        (MAX, _) => of(&POOL_MAX, ins[0]),
+        (MAX, _) => of(&POOL_MAX, data, false),
         (LP, Some(p)) if p >= 1 => {
             let p = p as f64;
-            r.pow(of(&POOL_SUM, r.pow(r.unary_op(&crate::rows::ABS, ins[0]), p)), 1.0 / p)
+            r.pow(of(&POOL_SUM, r.pow(r.unary_op(&crate::rows::ABS, data), p), false), 1.0 / p)
         }
         (LP, _) => {
             r.0.fail(refuse("pool_type='lp' needs a positive p_value".into()));
-            ins[0]
+            data
         }
-        _ => of(&POOL_SUM, ins[0]),
+        (AVG, _) if whole_windows => {
+            r.mul(of(&POOL_SUM, data, false), 1.0 / plan.kernel.iter().product::<isize>() as f64)
+        }
+        _ => of(&POOL_SUM, data, kind == AVG),
     }
 }
 
@@ -249,6 +283,8 @@ rows! {
         .grad(&[], |r| r.grad(0, || r.call(&ADAPTIVE_MEAN, &[r.dy()], &[AttrVal::Ints(spatial_2d(r))])));
     POOLING = Op::new("Pooling", "Windows slide over images; each becomes one value.", DATA, Body::Compose(pooling))
         .attrs(ATTRS).nd(&["Pooling"]);
+    POOLING_V1 = Op::new("Pooling_v1", "As Pooling; means count what is outside of the images.", DATA, Body::Compose(pooling_v1))
+        .attrs(OLD_ATTRS).nd(&["Pooling_v1"]);
     POOL_MAX = placed("_pool_max", "The largest value of each window.", DATA, Body::Kernel(|cx, a, out| {
             k::max(cx, &a.ins[0], &windows(a.attrs), &out[0])
         })).grad(&[x(0)], |r| r.grad(0, || r.call(&POOL_MAX_GRAD, &[r.dy(), r.x(0)], &back(r, spatial(r, 0)))));

@@ -241,6 +241,12 @@ fn callback(
     outs.into_iter().map(|o| own(py, o)).collect()
 }
 
+/// The sum of what several devices bring under one name; each gets it.
+#[pyfunction]
+fn sum_over_devices(py: Python<'_>, x: Arg<'_>, key: &str, devices: usize) -> PyResult<Py<PyAny>> {
+    own(py, graph::sum_over_devices(key, devices, &x).map_err(to_py)?)
+}
+
 /// The same memory under a storage of its own, for code that runs while the engine holds the array.
 fn inner_view(a: &NDArray) -> NDArray {
     let bytes = a.storage().bytes();
@@ -248,6 +254,7 @@ fn inner_view(a: &NDArray) -> NDArray {
 }
 
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add_function(wrap_pyfunction!(sum_over_devices, m)?)?;
     m.add_function(wrap_pyfunction!(set_recording, m)?)?;
     m.add_function(wrap_pyfunction!(is_recording, m)?)?;
     m.add_function(wrap_pyfunction!(set_training, m)?)?;

@@ -1,5 +1,6 @@
 //! How far pushers may run ahead: a few operations, counted in the bytes that queued tasks will write.
 use super::{Engine, here};
+use crate::promise::Promise;
 use crate::sync::lock;
 use gluonish_base::Result;
 use gluonish_base::tls::tls;
@@ -92,7 +93,7 @@ impl Engine {
     /// Whether `hold_back` would wait. Threads that run tasks are never held back.
     #[inline]
     pub fn would_block(&self, bytes: usize) -> bool {
-        self.flight.too_much(bytes) && !tls().worker.get() && here::depth() == 0
+        self.flight.too_much(bytes) && !tls().worker.get() && here::depth() == 0 && !Promise::any()
     }
 
     /// Waits while too many bytes are in flight to push a task that writes `bytes` more. `poll` is called about every 50 ms;
@@ -101,7 +102,7 @@ impl Engine {
         if !self.would_block(bytes) {
             return Ok(());
         }
-        self.room.wait_polling(|| !self.flight.too_much(bytes), poll)
+        self.room.wait_polling(|| !self.flight.too_much(bytes) || Promise::any(), poll)
     }
 
     /// Sets the bound on bytes in flight and returns the one before. 0: a few operations ahead.

@@ -2,10 +2,10 @@
 use super::work::{Shared, Work, by_columns, each, memory};
 use super::{Field, in_working_type, square};
 use crate::view::{Cx, Out, View};
-use faer::{MatRef, Par};
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::lu::partial_pivoting::{factor, solve as solver};
 use faer::perm::PermRef;
+use faer::{MatRef, Par};
 use gluonish_base::{Cause, DType, Dims, Result};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
