@@ -2,11 +2,15 @@
 
 from onnx_nodes import (  # noqa: F401 - they add theirs
     activations,
-    arrays,
     attention,
+    elementwise,
     images,
     norms,
+    positions,
+    products,
     recurrent,
+    reductions,
+    shapes,
     updates,
     windows,
 )

@@ -6,28 +6,29 @@ from typing import Any
 
 from gluonish import nd
 from gluonish import np as mnp
-from onnx_nodes.translation import Attributes, node
+from onnx_nodes.translation import Attributes, node, nodes
 
-for _op, _call in {
-    "Relu": lambda a, x: nd.Activation(x, "relu"),
-    "Sigmoid": lambda a, x: nd.Activation(x, "sigmoid"),
-    "Tanh": lambda a, x: nd.Activation(x, "tanh"),
-    "Softsign": lambda a, x: nd.Activation(x, "softsign"),
-    "Softplus": lambda a, x: nd.Activation(x, "softrelu"),
-    "Mish": lambda a, x: nd.Activation(x, "mish"),
-    "HardSigmoid": lambda a, x: nd.hard_sigmoid(x, alpha=a.alpha, beta=a.beta),
-    "HardSwish": lambda a, x: x * nd.hard_sigmoid(x, alpha=1 / 6, beta=0.5),
-    "LeakyRelu": lambda a, x: nd.LeakyReLU(x, act_type="leaky", slope=a.alpha),
-    "Elu": lambda a, x: nd.LeakyReLU(x, act_type="elu", slope=a.alpha),
-    "Celu": lambda a, x: nd.LeakyReLU(x / a.alpha, act_type="elu", slope=1.0) * a.alpha,
-    "Gelu": lambda a, x: nd.LeakyReLU(x, act_type="gelu_tanh" if a.approximate == "tanh" else "gelu"),
-    "Swish": lambda a, x: nd.silu(x * a.alpha) / a.alpha,
-    "SwiGLU": lambda a, x, y: nd.silu(x * a.alpha) / a.alpha * y,
-    "ThresholdedRelu": lambda a, x: mnp.where(x > a.alpha, x, 0.0),
-    "Softmax": lambda a, x: nd.softmax(x, axis=a.axis),
-    "LogSoftmax": lambda a, x: nd.log_softmax(x, axis=a.axis),
-}.items():
-    node(_op)(_call)
+nodes(
+    {
+        "Relu": lambda a, x: nd.Activation(x, "relu"),
+        "Sigmoid": lambda a, x: nd.Activation(x, "sigmoid"),
+        "Tanh": lambda a, x: nd.Activation(x, "tanh"),
+        "Softsign": lambda a, x: nd.Activation(x, "softsign"),
+        "Softplus": lambda a, x: nd.Activation(x, "softrelu"),
+        "Mish": lambda a, x: nd.Activation(x, "mish"),
+        "HardSigmoid": lambda a, x: nd.hard_sigmoid(x, alpha=a.alpha, beta=a.beta),
+        "HardSwish": lambda a, x: x * nd.hard_sigmoid(x, alpha=1 / 6, beta=0.5),
+        "LeakyRelu": lambda a, x: nd.LeakyReLU(x, act_type="leaky", slope=a.alpha),
+        "Elu": lambda a, x: nd.LeakyReLU(x, act_type="elu", slope=a.alpha),
+        "Celu": lambda a, x: nd.LeakyReLU(x / a.alpha, act_type="elu", slope=1.0) * a.alpha,
+        "Gelu": lambda a, x: nd.LeakyReLU(x, act_type="gelu_tanh" if a.approximate == "tanh" else "gelu"),
+        "Swish": lambda a, x: nd.silu(x * a.alpha) / a.alpha,
+        "SwiGLU": lambda a, x, y: nd.silu(x * a.alpha) / a.alpha * y,
+        "ThresholdedRelu": lambda a, x: mnp.where(x > a.alpha, x, 0.0),
+        "Softmax": lambda a, x: nd.softmax(x, axis=a.axis),
+        "LogSoftmax": lambda a, x: nd.log_softmax(x, axis=a.axis),
+    }
+)
 
 
 @node("Selu")

@@ -40,8 +40,8 @@ class Arrays(dict):
     def put(self, value):
         value = np.asarray(value)
         dtype, key = value.dtype.name, str(len(self))
-        # NumPy's files know no bfloat16; float32 holds each of its values.
-        self[key] = value.astype(np.float32) if dtype == "bfloat16" else value
+        # NumPy's files know no bfloat16; float32 holds each of its values. Strings would be pickled.
+        self[key] = value.astype({"bfloat16": np.float32, "object": str}.get(dtype, dtype))
         return [key, dtype]
 
 

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import textwrap
 from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -71,13 +72,18 @@ def counted(record_property: Callable[[str, Any], None]) -> Callable[[str, int, 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     reports = [r for outcome in ("passed", "failed") for r in terminalreporter.getreports(outcome)]
-    counts = [value for report in reports for name, value in report.user_properties if name == COUNTS]
+    counts = sorted(value for report in reports for name, value in report.user_properties if name == COUNTS)
     if not counts:
         return
     terminalreporter.section(COUNTS)
-    for op, passed, total, left_out in sorted(counts):
-        reasons = "; ".join(f"{count} left out: {reason}" for reason, count in left_out.items())
-        terminalreporter.line(f"{op:<26}{passed:>4} of {total:>3}   {reasons}".rstrip())
+    whole = ", ".join(f"{op}\u00a0{passed}" for op, passed, total, _ in counts if passed == total)
+    for line in textwrap.wrap(f"All pass: {whole or 'none'}", 120):
+        terminalreporter.line(line.replace("\u00a0", " "))
+    for op, passed, total, left_out in counts:
+        failed = total - passed - sum(left_out.values())
+        others = [f"{failed} failed"] * bool(failed) + [f"{n} left out: {reason}" for reason, n in left_out.items()]
+        if others:
+            terminalreporter.line(f"{op}: {passed} of {total}; {'; '.join(others)}")
     passed, total = (sum(count[i] for count in counts) for i in (1, 2))
     away = sum(sum(count[3].values()) for count in counts)
-    terminalreporter.line(f"{'all':<26}{passed:>4} of {total:>3}   {away} left out, {total - passed - away} failed")
+    terminalreporter.line(f"{passed} of {total} cases pass, {away} are left out, {total - passed - away} fail")

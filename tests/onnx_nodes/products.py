@@ -21,6 +21,11 @@ def matrix_product(a: Attributes, x: Any, y: Any, z: Any = None) -> Any:
     return nd.linalg.gemm(x, y, z, **how)
 
 
+@node("MatMul")
+def matmul(_: Attributes, x: Any, y: Any) -> Any:
+    return mnp.matmul(x, y)
+
+
 @node("Einsum")
 def einsum(a: Attributes, *operands: Any) -> Any:
     return mnp.einsum(a.equation, *operands)
