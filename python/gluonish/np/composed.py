@@ -9,6 +9,7 @@ from gluonish._core import NDArray
 from gluonish._faces import functions
 from gluonish._types import ArrayLike, Shape
 from gluonish.errors import ArgumentError
+from gluonish.np._axis import along
 from gluonish.np.creation import asarray
 
 __all__ = [
@@ -35,7 +36,9 @@ def take(
     >>> np.take(np.array([[1, 2], [3, 4]]), np.array([0, -1])).tolist()
     [1, 4]
     """
-    source = asarray(a) if axis is not None else asarray(a).ravel()
+    source = asarray(a)
+    axis = along(source, axis)
+    source = source if axis is not None else source.ravel()
     taken: NDArray = _core.invoke("take", [source, asarray(indices)], {"axis": axis or 0, "mode": mode}, out)
     return taken
 

@@ -8,6 +8,7 @@ from gluonish import _core
 from gluonish._core import NDArray
 from gluonish._types import ArrayLike
 from gluonish.errors import ArgumentError, UnsupportedError
+from gluonish.np._axis import along
 from gluonish.np._fallback import fallback
 from gluonish.np.creation import asarray, full
 from gluonish.np.joining import concatenate
@@ -51,7 +52,8 @@ def argsort(
     [1, 2, 0]
     """
     _checked("argsort", kind if stable is None else "stable", order)
-    ordered: NDArray = _core.invoke("argsort", [asarray(a)], {"axis": axis})
+    array = asarray(a)
+    ordered: NDArray = _core.invoke("argsort", [array], {"axis": along(array, axis)})
     return ordered
 
 
