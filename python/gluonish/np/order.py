@@ -88,7 +88,7 @@ def _selected(array: NDArray, kth: Any, axis: int | None, kind: str, function: s
         return  # sort says so
     n = array.size if axis is None else array.shape[axis]
     wrong = [int(k) for k in numpy.ravel(kth) if not -n <= k < n]
-    if wrong:
+    if wrong and array.size:  # of nothing there is nothing to choose, as NumPy has it
         raise ArgumentError(f"{function}: kth={wrong[0]} is out of range for the {n} values along axis {axis}")
 
 

@@ -77,7 +77,7 @@ def choice(
     if not replace and count > n:
         raise ArgumentError(f"choice: {count} different elements were asked for, but there are {n}; see replace=True")
     chosen = _with_replacement(n, shape, chances, index) if replace else _different(n, count, chances, index)
-    chosen = chosen.reshape(shape)
+    chosen = _core.invoke("_np_reshape", [chosen], {"shape": shape})
     if elements is not None:
         chosen = _core.invoke("take", [elements, chosen], {"axis": 0})
     return store(chosen, out, "choice")

@@ -145,7 +145,7 @@ def _chosen(kind: str, array: NDArray, how: dict[str, Any], where: Any, initial:
         count = _np["sum"](chosen, how["axis"], None, how["keepdims"])
         kept = _np["where"](chosen, array, False)
         mean: NDArray = _np["sum"](kept, how["axis"], how["dtype"], how["keepdims"]) / count
-        return mean
+        return mean if how["dtype"] is None else mean.astype(how["dtype"], copy=False)
     fill = _NEUTRAL.get(kind, _fitted(initial, array))
     kept = array if where is True else _np["where"](where, array, fill)
     if kind in _NEUTRAL or kept.size:

@@ -246,7 +246,8 @@ def resize(a: ArrayLike, new_shape: int | Sequence[int]) -> NDArray:
         zeros: NDArray = _core.full(shape, 0, str(array.dtype), array._device)
         return zeros
     tiled: NDArray = _core.invoke("tile", [array], {"reps": -(-size // array.size)})
-    return tiled[:size].reshape(shape) if shape else tiled[0]
+    shaped: NDArray = _core.invoke("_np_reshape", [tiled[:size]], {"shape": shape})
+    return shaped
 
 
 def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> NDArray:

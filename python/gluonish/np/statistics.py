@@ -215,9 +215,9 @@ def diff(
     array = asarray(a)
     if n < 0:
         raise ArgumentError(f"diff: n={n} is not valid: expected at least 0")
-    at = _axis(axis, array, "diff")
     if n == 0:
         return array
+    at = _axis(axis, array, "diff")
     ends = [asarray(x) if x is not None else None for x in (prepend, append)]
     one = (*array.shape[:at], 1, *array.shape[at + 1 :])
     wide = [x if x is None or x.ndim else x.broadcast_to(one) for x in ends]
@@ -277,7 +277,8 @@ def histogram(
     else:
         counts = _weighed(array, edges, ravel(weights))
     if density:
-        counts = counts.astype("float32") / (counts.sum() * diff(edges)).astype("float32")
+        kind = "float64" if str(array.dtype) == "float64" else "float32"
+        counts = counts.astype(kind) / (counts.sum() * diff(edges)).astype(kind)
     wide = "float64" in (str(array.dtype), str(getattr(bins, "dtype", "")))
     return counts, edges.astype(default_float() if host.dtype == "float64" and not wide else str(host.dtype))
 
