@@ -50,7 +50,7 @@ def store(value: NDArray, out: NDArray | None, function: str) -> NDArray:
     if out is None:
         return value
     if not isinstance(out, NDArray):
-        raise ArgumentError(f"{function}: 'out' must be an array, got {type(out).__name__}")
+        raise ArgumentError(f"{function}: 'out' must be an NDArray, got {type(out).__name__}")
     stored: NDArray = call(function, "_copy", [value], {}, out)
     return stored
 

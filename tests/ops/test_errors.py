@@ -194,7 +194,7 @@ def test_positions_out_of_range():
     with pytest.raises(IndexError, match=r"index 7 is out of range for axis 0 of size 3"):
         core.wait(core.invoke("take", [x, i], {"mode": "raise"}))
     with pytest.raises(core.MXNetError, match=r"1\.5"):
-        core.wait(core.invoke("take", [x, array([1.5], "float32")], {}))
+        core.wait(core.invoke("take", [x, array([1.5], "float32")], {"mode": "raise"}))
     with pytest.raises(core.MXNetError, match=r"(?i)nan"):
         core.wait(core.invoke("take", [x, array([np.nan], "float32")], {}))
     with pytest.raises(core.DTypeError, match="bool"):

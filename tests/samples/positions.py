@@ -174,10 +174,10 @@ sample("fill_element_0index", real(4, 5), real(4), index(4, n=5), grad=(0, 1), e
        bad=[refuse("fill_element_0index", "(4,)", "(5,)", shapes=((4, 5), (5,), (4,)))])  # fmt: skip
 sample("where", mask(4), real(4, 3), real(4, 3), ref=lambda c, x, y: np.where(c[:, None], x, y), grad=(1, 2),
        exact=True)  # fmt: skip
-sample("_join_indices", index(2, 1, n=3, low=-3), index(4, n=5, dtype="float32"), dtypes=("int64",), result="int64",
-       ref=lambda i, j, sizes, named: np.asarray(i % 3 * 5 + j % 5, np.int64),
+sample("_np_ravel_multi_index", index(2, 1, n=3, low=-3), index(4, n=5, dtype="float32"), dtypes=("int64",),
+       result="int64", ref=lambda i, j, sizes, named: np.asarray(i % 3 * 5 + j % 5, np.int64),
        attrs={"sizes": (3, 5), "named": (0, 1)}, edge=[((), ()), ((0,), (1,))], big=((2, 1), (70001,)), exact=True,
-       bad=[refuse("join_indices", "(3,)", sizes=(3,)), refuse("join_indices", "cannot broadcast",
+       bad=[refuse("ravel_multi_index", "(3,)", sizes=(3,)), refuse("ravel_multi_index", "cannot broadcast",
             shapes=((2,), (3,)))])  # fmt: skip
 sample("ravel_multi_index", index(2, 6, n=4), ref=lambda i, shape: np.ravel_multi_index(_nd(i), shape),
        attrs={"shape": (4, 5)}, dtypes=("int64",), result="int64", exact=True,

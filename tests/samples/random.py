@@ -132,7 +132,7 @@ for _shape in (None, (3,), (2, 3)):
 sample("sample_multinomial", real(1, 300, low=1, high=3, form="shares"), ref=itself("sample_multinomial"),
        attrs={"dtype": "int64"}, dtypes=("float32",), result="int64", exact=True,
        bad=[refuse("299", "uint8", dtype="uint8"), refuse("bool", dtype="bool")])  # fmt: skip
-sample("_multinomial_counts", real(5, low=1, high=3, form="shares"), ref=itself("_multinomial_counts"),
+sample("_np_multinomial", real(5, low=1, high=3, form="shares"), ref=itself("_np_multinomial"),
        attrs={"n": 100, "shape": (4, 3)}, dtypes=FLOATS, result="int64", exact=True, edge=[((1,),), ((200,),)],
        bad=[refuse("n=-1", n=-1), refuse("one row", shapes=((2, 3),)),
             refuse("no category", shapes=((0,),))])  # fmt: skip

@@ -24,6 +24,14 @@ X = nd.array([1.0, 2.0, 3.0])
         ("histogram: bins", lambda: nd.histogram(X, bins=nd.array([3, 1, 2]))),
         ("histogram: bins", lambda: nd.histogram(X, bins=nd.array([1, float("nan"), 2]))),
         ("histogram: bins", lambda: np.histogram(X, bins=[3, 1, 2])),
+        ("bincount: the number -1 is negative", lambda: np.bincount(np.array([-1]))),
+        ("ravel_multi_index: index 5", lambda: np.ravel_multi_index(([5], [0]), (2, 2))),
+        ("multinomial: n=-3", lambda: np.random.multinomial(-3, [0.5, 0.5])),
+        ("multinomial: the probabilities", lambda: np.random.multinomial(3, [0.5, 0.9])),
+        ("broadcast_to: .*overflows", lambda: np.broadcast_to(X, (2**61, 3))),
+        ("repeat: .*too large", lambda: np.repeat(X, 2**62)),
+        ("assignment: .*repeats its elements", lambda: np.broadcast_to(X, (2, 3)).__setitem__((0, 0), 5)),
+        ("assignment: .*repeats its elements", lambda: np.broadcast_to(X, (2, 3)).__setitem__([0], 5)),
     ],
 )
 def test_who_says_it(name, call):
@@ -36,6 +44,7 @@ def test_who_says_it(name, call):
     ("name", "call"),
     [
         ("repeat", lambda: np.repeat(X, [2**40] * 3)),
+        ("repeat", lambda: np.repeat(X, [10**18] * 3)),
         ("histogram", lambda: np.histogram(X, bins=2**40)),
         ("histogram", lambda: nd.histogram(X, bins=2**40)),
     ],

@@ -444,7 +444,7 @@ def test_several_outputs_into_given_arrays():
         nd.split(x, num_outputs=2, axis=0, out=a)
     with pytest.raises(mx.errors.ShapeError, match=r"\(2,\) does not fit the output of shape \(3,\)"):
         nd.split(x, num_outputs=2, axis=0, out=[a, nd.zeros(3)])
-    with pytest.raises(mx.errors.ArgumentError, match="'out' must be an array, got int"):
+    with pytest.raises(mx.errors.ArgumentError, match="'out' must be an NDArray, got int"):
         nd.exp(x, out=[3])
 
 
@@ -460,3 +460,37 @@ def test_the_number_of_arrays_can_be_said():
     assert nd.concat(x, x, num_args=2, dim=0).shape == (4, 2)
     with pytest.raises(errors.ArgumentError, match="num_args=3, but 2 arrays are given"):
         nd.concat(x, x, num_args=3)
+
+
+@pytest.mark.parametrize("name", ["sum", "mean", "prod", "nansum", "nanprod", "max", "min", "norm", "sum_axis"])
+def test_no_axes_are_all_axes(name):
+    x, call = nd.array([[1.0, 2.0], [3.0, 5.0]]), getattr(nd, name)
+    assert call(x, axis=()).tolist() == call(x).tolist()
+    if hasattr(x, name):
+        assert getattr(x, name)(axis=()).tolist() == call(x).tolist()
+
+
+def test_no_axes_are_none_for_numpy():
+    x = mx.np.ones((2, 2))
+    assert mx.np.sum(x, axis=()).shape == mx.np.max(x, axis=()).shape == x.any(axis=()).shape == (2, 2)
+    assert nd.sum(x, axis=(), exclude=True).tolist() == 4
+
+
+@pytest.mark.parametrize(
+    ("call", "found"),
+    [
+        (lambda x, i: nd.pick(x, i), [2, 4]),
+        (lambda x, i: nd.pick(x, -i), [1, 4]),
+        (lambda x, i: nd.pick(x, -i, mode="wrap"), [3, 4]),
+        (lambda x, i: nd.choose_element_0index(x, i), [2, 4]),
+        (lambda x, i: nd.take(x, i), [[4, 5, 6], [1, 2, 3]]),
+        (lambda x, i: nd.one_hot(i, 3), [[0, 1, 0], [1, 0, 0]]),
+        (lambda x, i: nd.one_hot(-i, 2), [[0, 0], [1, 0]]),
+        (lambda x, i: nd.fill_element_0index(x, nd.array([8, 9]), i), [[1, 8, 3], [9, 5, 6]]),
+        (lambda x, i: nd.topk(x, k=-1), [[2, 1, 0], [2, 1, 0]]),
+        (lambda x, i: nd.topk(x, k=-7, ret_typ="value"), [[3, 2, 1], [6, 5, 4]]),
+    ],
+)
+def test_numbers_that_gluon_takes(call, found):
+    x = nd.array([[1, 2, 3], [4, 5, 6]])
+    assert call(x, nd.array([1.7, 0.2])).tolist() == found

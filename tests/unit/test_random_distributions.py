@@ -160,13 +160,13 @@ def test_multinomial_of_many_categories():
 def test_multinomial_counts():
     p = np.array([0.2, 0.0, 0.5, 0.3])
     core.seed(3, None)
-    x = core.to_numpy(op("_multinomial_counts", array(p, "float64"), n=50, shape=(N,)))
+    x = core.to_numpy(op("_np_multinomial", array(p, "float64"), n=50, shape=(N,)))
     assert (x.sum(-1) == 50).all()
     assert x[:, 1].max() == 0
     for k in (0, 2, 3):
         assert discrete_p(x[:, k], binomial_ln(50, p[k])) > LIKELY
     np.testing.assert_allclose(np.cov(x[:, 0], x[:, 2])[0, 1], -50 * 0.2 * 0.5, rtol=0.05)
-    assert core.to_numpy(op("_multinomial_counts", array(p, "float64"), n=0)).tolist() == [0] * 4
+    assert core.to_numpy(op("_np_multinomial", array(p, "float64"), n=0)).tolist() == [0] * 4
 
 
 def test_permutations_are_equally_likely():

@@ -128,6 +128,14 @@ def test_uniform_distribution(dtype, seed):
     assert distance(x, lambda x: (x + 2) / 8) < 1.95
 
 
+@pytest.mark.parametrize(("dtype", "largest"), [("float32", 3.4e38), ("bfloat16", 3.3e38), ("float64", 8.9e307)])
+def test_uniform_over_more_than_its_type_can_hold(dtype, largest):
+    core.seed(1, None)
+    x = uniform(low=-largest, high=largest, dtype=dtype).astype("float64")
+    assert np.abs(x).max() <= largest
+    assert distance(x, lambda x: x / largest / 2 + 0.5) < (1.95 if dtype != "bfloat16" else 10)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("seed", range(3))
 def test_normal_distribution(dtype, seed):

@@ -1,6 +1,8 @@
 """Code of users' in the reverse pass: hooks, custom functions; and what is said when a gradient goes wrong."""
 
+import gc
 import re
+import weakref
 
 import numpy as np
 import pytest
@@ -234,3 +236,96 @@ def test_a_callback_takes_no_variable_while_recording():
             mx.operator.callback(double, [x], [(x.shape, x.dtype)])
         (y,) = mx.operator.callback(double, [x.detach()], [(x.shape, x.dtype)])
     assert numbers(y) == [2, 2, 2]
+
+
+class Kept:
+    """Something whose end can be seen."""
+
+
+def leaf_with_hook():
+    x, kept = variable([1.0]), Kept()
+    x.register_hook(lambda gradient: gradient + 0 * x * (kept is None))
+    return weakref.ref(x), weakref.ref(kept)
+
+
+def array_with_handle():
+    x, kept = variable([1.0]), Kept()
+    with record():
+        y = x * 2
+    kept.handle = y.register_hook(lambda gradient: kept)
+    return weakref.ref(y), weakref.ref(kept)
+
+
+def function_that_keeps_its_output():
+    x, function = variable([1.0]), Square()
+    with record():
+        y = function(x)
+        y * 3  # there is no backward pass
+    return weakref.ref(y), weakref.ref(function)
+
+
+@pytest.mark.parametrize("make", [leaf_with_hook, array_with_handle, function_that_keeps_its_output])
+def test_cycles_through_python_code_are_collected(make):
+    gc.collect()
+    gone = make()
+    assert all(reference() is not None for reference in gone)
+    gc.collect()
+    assert not any(reference() for reference in gone)
+
+
+def test_only_arrays_with_python_code_are_looked_at():
+    x = variable([1.0])
+    y = x * 2
+    x.register_hook(print)
+    assert gc.is_tracked(x)
+    assert not gc.is_tracked(y)
+
+
+def test_a_collection_leaves_hooks_that_are_needed():
+    seen = []
+
+    def graph():
+        x = variable([1.0])
+        with record():
+            y = x * 2
+            y.register_hook(lambda gradient: seen.append((y.shape, gc.collect() >= 0)))
+            return x, y * 3  # the graph alone leads to the hook
+
+    x, z = graph()
+    for _ in range(2):
+        gc.collect()
+        backward(z, retain=True)
+    assert seen == [((1,), True)] * 2
+    assert numbers(x.grad) == [6]
+
+
+def test_a_hook_may_drop_its_array():
+    x, seen = variable([1.0]), []
+    holder = [x]
+
+    def hook(gradient):
+        seen.append(numbers(gradient))
+        holder.clear()
+        gc.collect()
+
+    x.register_hook(hook)
+    with record():
+        y = x * 2
+    del x
+    backward(y)
+    assert seen == [[2]]
+
+
+def test_the_end_of_a_hook_may_use_its_array():
+    x = variable([1.0])
+
+    class Ending:
+        def __call__(self, gradient):
+            return None
+
+        def __del__(self):
+            core.remove_hook(x, 0)
+
+    handle = x.register_hook(Ending())
+    handle.remove()
+    assert numbers(x) == [1]

@@ -222,7 +222,12 @@ impl NDArray {
     /// nobody else reach this handle.
     #[inline(always)]
     pub(crate) fn is_alone(&self) -> bool {
-        self.refs.load(Acquire) == 1 && self.storage().is_alone()
+        self.has_one_handle() && self.storage().is_alone()
+    }
+
+    #[inline(always)]
+    pub(crate) fn has_one_handle(&self) -> bool {
+        self.refs.load(Acquire) == 1
     }
 
     /// What a formula makes of a few floats of one type, and numbers, in new memory. `None` where that is not what it is, or

@@ -219,7 +219,7 @@ impl Plan {
         let hooks = node.lock().hooks.clone();
         for (output, _, hook) in hooks {
             if let Some(Some(dy)) = dys.get(output as usize).cloned()
-                && let Some(new) = hook(&dy)?
+                && let Some(new) = hook.call(&dy)?
             {
                 if new.shape() != dy.shape() {
                     let (got, had) = (new.shape(), dy.shape());

@@ -29,7 +29,7 @@ pub use launch::{INLINE_NS, call_back, set_inline};
 pub use meeting::sum_over_devices;
 pub use random::{seed, ticket};
 pub use tape::{
-    Custom, GradReq, Hook, add_hook, attach_grad, detach, drop_graph, grad_of, is_leaf, kept_bytes, mark_variable,
-    record_custom, remove_hook,
+    Custom, GradReq, Hook, add_hook, attach_grad, detach, drop_graph, forget_held, grad_of, is_leaf, kept_bytes,
+    mark_variable, record_custom, remove_hook, visit_held,
 };
 pub use write::{assign, copy_into, invoke_into, invoke_into_all};

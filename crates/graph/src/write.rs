@@ -131,6 +131,8 @@ pub fn copy_into(dst: &NDArray, value: In<'_>) -> Result {
 
 /// `a[slice] = value`. While recording this makes a new version of `a` with the right gradient for both.
 pub fn assign(a: &NDArray, slice: &Slice, value: In<'_>) -> Result {
+    // Also where the part itself repeats nothing: as in NumPy, what is seen elsewhere is not meant.
+    check_apart(a).map_err(|e| e.in_op("assignment"))?;
     let layout = slice.layout(a.strides());
     let part = a.view_as(&layout.shape, &layout.strides, layout.offset);
     let recorded = tls().recording.get() && (a.is_tracked() || value.array().is_some_and(|v| v.is_tracked()));
@@ -198,12 +200,17 @@ pub(crate) fn fit(v: &NDArray, shape: &Dims, target: &NDArray) -> Result<NDArray
     if v.overlaps(target) { run(&rows::COPY, &v, &[]) } else { Ok(v) }
 }
 
+/// Refuses a target that has one element in several places.
+pub(crate) fn check_apart(dst: &NDArray) -> Result {
+    if dst.is_injective() {
+        return Ok(());
+    }
+    Err(Cause::Value("the array repeats its elements (it is a broadcast view); copy it first".into()).into())
+}
+
 /// Refuses a write that would make a recorded gradient wrong, before anything changes.
 pub(crate) fn check_write(op: &'static Op, dst: &NDArray) -> Result {
-    if !dst.is_injective() {
-        let text = "the output repeats its elements (it is a broadcast view); copy it first";
-        return Err(Error::new(Cause::Value(text.into())).in_op(op.name));
-    }
+    check_apart(dst).map_err(|e| e.in_op(op.name))?;
     if !tls().recording.get() {
         // The gradient may never be asked for; if it is, the error names this line.
         let tape = &dst.storage().tape;

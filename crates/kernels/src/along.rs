@@ -65,7 +65,7 @@ fn each<T: Copy>(
 /// Calls `f` with the indices as contiguous int64.
 fn with_plain(cx: &Cx, indices: &View<'_>, f: impl FnOnce(&View<'_>) -> Result) -> Result {
     // This only tells whether they are whole numbers, and below 2^63 where the conversion would wrap.
-    let bounds = if indices.dtype == DType::U64 { Bounds::Strict } else { Bounds::Clip };
+    let bounds = if indices.dtype == DType::U64 { Bounds::Strict } else { Bounds::Raise };
     Positions::new(indices, 0, i64::MAX as usize, bounds).check(cx.threads)?;
     let mut list = vec![0i64; indices.size];
     let strides = indices.shape.contiguous_strides();

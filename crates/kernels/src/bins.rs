@@ -146,7 +146,12 @@ pub fn bincount(x: &View<'_>, weights: Option<&View<'_>>, out: &Out<'_>) -> Resu
     let n = out.view.size;
     let positions = values::<i64>(x);
     if let Some(p) = positions.iter().find(|p| **p < 0 || **p as usize >= n) {
-        return Err(Cause::Value(format!("the number {p} is not among the {n} that are counted, from 0 on")).into());
+        let text = if *p < 0 {
+            format!("the number {p} is negative: numbers from 0 on can be counted")
+        } else {
+            format!("the number {p} is not among the {n} that are counted, from 0 on")
+        };
+        return Err(Cause::Value(text).into());
     }
     let stride = out.view.strides.first().copied().unwrap_or(0);
     let floating = out.view.dtype.is_float();

@@ -1,5 +1,5 @@
 //! Reading and writing at positions that other arrays name. Indices may be of any integer type, or floats with integral
-//! values; a fractional one is an error.
+//! values. Of a fractional one `Bounds::Clip` and `Bounds::Wrap` cut the fraction off; the others make it an error.
 pub mod coordinates;
 pub(crate) mod embedding;
 mod mask;

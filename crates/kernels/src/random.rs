@@ -46,8 +46,18 @@ pub fn uniform(cx: &Cx, low: f64, high: f64, out: &Out<'_>) -> Result {
     if out.view.dtype == DType::F64 {
         fill(cx, out, |words, to| uniform_64(words, low, high - low, top, to));
     } else {
-        let (low, span, top) = (low as f32, (high - low) as f32, top as f32);
-        fill(cx, out, |words, to| uniform_32(words, low, span, top, to));
+        let width = high - low;
+        let (low, span, top) = (low as f32, width as f32, top as f32);
+        if span.is_finite() {
+            fill(cx, out, |words, to| uniform_32(words, low, span, top, to));
+        } else {
+            // The width does not fit the type: half of everything, and then twice that.
+            let half = (width / 2.0) as f32;
+            fill(cx, out, |words, to| {
+                uniform_32(words, low / 2.0, half, top / 2.0, to);
+                to.iter_mut().for_each(|v| *v *= 2.0);
+            });
+        }
     }
     Ok(())
 }

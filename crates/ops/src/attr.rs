@@ -27,6 +27,8 @@ pub struct Attr {
     pub np: bool,
     /// As a method's arguments, the integers may also be given one by one.
     pub spread: bool,
+    /// An empty list means None where the call is Gluon's, as it does there.
+    pub empty_is_none: bool,
     pub doc: &'static str,
 }
 
@@ -110,7 +112,19 @@ fn range(what: &str, has_min: bool, min: impl std::fmt::Display, has_max: bool, 
 
 impl Attr {
     const fn new(name: &'static str, kind: Kind, default: AttrVal, doc: &'static str) -> Attr {
-        Attr { name, np_name: "", also: "", kind, default, np_default: None, nd: true, np: true, spread: false, doc }
+        Attr {
+            name,
+            np_name: "",
+            also: "",
+            kind,
+            default,
+            np_default: None,
+            nd: true,
+            np: true,
+            spread: false,
+            empty_is_none: false,
+            doc,
+        }
     }
     pub const fn bool(name: &'static str, default: bool, doc: &'static str) -> Attr {
         Attr::new(name, Kind::Bool, AttrVal::Bool(default), doc)
@@ -202,6 +216,10 @@ impl Attr {
         self.spread = true;
         self
     }
+    pub const fn empty_is_none(mut self) -> Attr {
+        self.empty_is_none = true;
+        self
+    }
     pub const fn only_nd(mut self) -> Attr {
         self.np = false;
         self
@@ -270,6 +288,12 @@ pub fn new_axis(axis: i64, shape: &Dims) -> Result<usize> {
     let places = shape.len() as i64 + 1;
     let at = if axis < 0 { axis.saturating_add(places) } else { axis };
     if (0..places).contains(&at) { Ok(at as usize) } else { Err(Cause::Axis { axis, shape: *shape }.into()) }
+}
+
+/// As `axes`, for functions that let an array without axes be said to have axis 0 or -1, as NumPy's do.
+pub fn axes_if_any(list: Option<&Dims>, exclude: bool, shape: &Dims) -> Result<u32> {
+    let named = list.is_some_and(|list| matches!(list[..], [0 | -1]));
+    if shape.is_empty() && named { Ok(0) } else { axes(list, exclude, shape) }
 }
 
 /// The set of axes that an optional list names: all when it is absent, else the others when `exclude` is set.

@@ -47,7 +47,7 @@ fn positions(given: Option<DType>, n: usize) -> Result<DType> {
     Err(Cause::DType(text).into())
 }
 
-/// As `line`, with how many elements are wanted in place of the length; all of them when `k` is 0.
+/// As `line`, with how many elements are wanted in place of the length; all of them when `k` is below 1.
 fn place(a: &Attrs, shape: &Dims) -> Result<(Dims, usize, usize)> {
     let (whole, ax, n) = line(a, shape)?;
     let k = a.int(K);
@@ -174,7 +174,7 @@ rows! {
     TOPK = Op::new("topk", "The k largest (or smallest) elements along an axis: their positions, values, both, or a mask.", DATA, Body::Kernel(kernel))
         .attrs(&[
             WHERE_TO_SORT,
-            Attr::int("k", 1, "How many; all, sorted, when 0.").at_least(0),
+            Attr::int("k", 1, "How many; all, sorted, when it is below 1."),
             Attr::choice("ret_typ", RETURNS, INDICES, "What to return."),
             Attr::bool("is_ascend", false, "The smallest ones instead of the largest."),
             Attr::opt_dtype("dtype", "Type of the positions; int64 when None."),

@@ -3,9 +3,11 @@ use crate::error::{argument, from_py, guarded, to_py};
 use crate::native::{Arg, array_of, own};
 use gluonish_base::tls::tls;
 use gluonish_base::{Cause, Error, Result, Site};
-use gluonish_graph::{self as graph, Backward, Custom, GradReq, NDArray};
+use gluonish_graph::{self as graph, Backward, Custom, GradReq, Hook, NDArray};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
+use std::ffi::c_void;
+use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 #[pyfunction]
@@ -116,7 +118,14 @@ impl Custom for Function {
         self.name
     }
     fn forget(&self) {
-        Python::attach(|_| drop(self.callable().take()));
+        Python::attach(|_| {
+            let call = self.callable().take();
+            drop(call); // without the lock: its end may run anything
+        });
+    }
+    fn held(&self) -> Option<NonNull<c_void>> {
+        let call = self.call.try_lock().ok()?;
+        NonNull::new(call.as_ref()?.as_ptr().cast())
     }
     fn backward(&self, dys: &[NDArray]) -> Result<Vec<Option<NDArray>>> {
         Python::attach(|py| {
@@ -163,14 +172,20 @@ pub(crate) fn intern(name: String) -> &'static str {
 fn record_function(name: String, backward: Py<PyAny>, inputs: Vec<Arg<'_>>, outputs: Vec<Arg<'_>>) {
     let custom = Arc::new(Function { name: intern(name), call: Mutex::new(Some(backward)) });
     graph::record_custom(custom, &arrays(&inputs), &arrays(&outputs));
+    outputs.iter().for_each(Arg::may_be_in_a_cycle);
 }
 
-#[pyfunction]
-fn add_hook(x: Arg<'_>, hook: Py<PyAny>) -> PyResult<u64> {
-    let call = move |dy: &NDArray| -> Result<Option<NDArray>> {
+/// A Python callable that looks at a gradient.
+struct PythonHook(Py<PyAny>);
+
+impl Hook for PythonHook {
+    fn held(&self) -> Option<NonNull<c_void>> {
+        NonNull::new(self.0.as_ptr().cast())
+    }
+    fn call(&self, dy: &NDArray) -> Result<Option<NDArray>> {
         Python::attach(|py| {
             let run = || -> PyResult<Option<NDArray>> {
-                let out = hook.call1(py, (own(py, dy.clone())?,))?;
+                let out = self.0.call1(py, (own(py, dy.clone())?,))?;
                 if out.is_none(py) {
                     return Ok(None);
                 }
@@ -181,8 +196,14 @@ fn add_hook(x: Arg<'_>, hook: Py<PyAny>) -> PyResult<u64> {
             };
             run().map_err(|e| from_py(py, e).in_op("gradient hook"))
         })
-    };
-    graph::add_hook(&x, Arc::new(call)).map_err(to_py)
+    }
+}
+
+#[pyfunction]
+fn add_hook(x: Arg<'_>, hook: Py<PyAny>) -> PyResult<u64> {
+    let id = graph::add_hook(&x, Arc::new(PythonHook(hook))).map_err(to_py)?;
+    x.may_be_in_a_cycle();
+    Ok(id)
 }
 #[pyfunction]
 fn remove_hook(x: Arg<'_>, id: u64) {

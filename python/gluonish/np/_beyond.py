@@ -11,10 +11,11 @@ from typing import Any
 import numpy  # noqa: ICN001 - np is this package
 
 from gluonish._core import NDArray
+from gluonish.errors import ArgumentError
 
-__all__ = ["beyond"]
+__all__ = ["ARGUMENTS", "beyond"]
 
-_ARGUMENTS = frozenset({"out", "where", "casting", "order", "dtype", "subok"})
+ARGUMENTS = ("out", "where", "casting", "order", "dtype", "subok")
 
 
 def beyond(name: str, inputs: tuple[Any, ...], given: Mapping[str, Any]) -> Any:
@@ -28,7 +29,7 @@ def beyond(name: str, inputs: tuple[Any, ...], given: Mapping[str, Any]) -> Any:
     [1.0, 0.5]
     """
     ufunc = getattr(numpy, name, None)
-    if not isinstance(ufunc, numpy.ufunc) or not given.keys() <= _ARGUMENTS:
+    if not isinstance(ufunc, numpy.ufunc) or not given.keys() <= set(ARGUMENTS):
         return NotImplemented
     from gluonish.np._dispatch import call_ufunc
     from gluonish.np.creation import asarray
@@ -36,6 +37,8 @@ def beyond(name: str, inputs: tuple[Any, ...], given: Mapping[str, Any]) -> Any:
     how = {key: value for key, value in given.items() if value is not None}
     if "out" in how and not isinstance(how["out"], tuple):
         how["out"] = (how["out"],)
+    if len(how.get("out", (None,))) != 1:
+        raise ArgumentError(f"{name}: 'out' must be one array, got {len(how['out'])}")
     if not any(isinstance(value, NDArray) for value in inputs):
         inputs = tuple(asarray(value) for value in inputs)
     return call_ufunc(ufunc, "__call__", inputs, how)

@@ -20,16 +20,18 @@ import numpy  # noqa: ICN001 - np is this package
 from gluonish import _core, np
 from gluonish._core import NDArray
 from gluonish._dtype import can_cast, dtype_name, fits
-from gluonish.errors import DTypeError, UnsupportedError
+from gluonish._rows import call
+from gluonish.errors import ArgumentError, DTypeError, UnsupportedError
 from gluonish.np._fallback import on_host
 
-__all__ = ["call_function", "call_ufunc"]
+__all__ = ["call_function", "call_ufunc", "stored"]
 
 # What the methods of a ufunc are called among functions.
 _REDUCE = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all",
            "logical_or": "any"}  # fmt: skip
 _PLAIN = frozenset({NDArray, bool, int, float})
 _ACCUMULATE = {"add": "cumsum", "multiply": "cumprod"}
+_CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
 
 
 def call_function(function: Callable[..., Any], types: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
@@ -44,7 +46,7 @@ def call_function(function: Callable[..., Any], types: Any, args: tuple[Any, ...
         unknown = sorted(named.keys() - _names(found))
         out = named.get("out")
         if not unknown and isinstance(out, numpy.ndarray):
-            return _stored(found(*placed, **{**named, "out": None}), out, {})
+            return stored(function.__name__, found(*placed, **{**named, "out": None}), out, {})
         if not unknown:
             return found(*placed, **named)
         found = _with(function, " and ".join(unknown))
@@ -113,7 +115,7 @@ def call_ufunc(ufunc: numpy.ufunc, method: str, inputs: tuple[Any, ...], kwargs:
     native = _native(ufunc, method, inputs, kwargs)
     if native is not None:
         result = native(*inputs, **kwargs)
-        return _stored(result, outs[0], kwargs) if outs else result
+        return stored(ufunc.__name__, result, outs[0], kwargs) if outs else result
     if outs:
         kwargs["out"] = outs
     return _hosted(ufunc, method)(*inputs, **kwargs)
@@ -182,17 +184,51 @@ def _called(
     where: Any = True,
     **_: Any,
 ) -> NDArray:
+    if casting not in _CASTINGS:
+        raise ArgumentError(f"{ufunc.__name__}: casting={casting!r} is not valid: expected one of {_CASTINGS}")
     if dtype is not None:
-        inputs = tuple(_cast(ufunc, value, dtype_name(dtype), casting) for value in inputs)
+        inputs = _taken_as(ufunc, inputs, dtype_name(dtype), casting)
     result: NDArray = function(*inputs)
     if dtype is not None:
         result = result.astype(dtype_name(dtype), copy=False)
+    elif casting in ("no", "equiv", "safe"):
+        _check_inputs(ufunc, inputs, str(result.dtype), casting)
     # NumPy leaves what `where` leaves out as the memory was; here it is 0, or what `out` holds.
     return result if where is True else np.where(where, result, numpy.zeros((), str(result.dtype)))
 
 
+def _taken_as(ufunc: numpy.ufunc, inputs: tuple[Any, ...], name: str, casting: Any) -> tuple[Any, ...]:
+    """The inputs in the types of the loop that NumPy has for results of this type."""
+    letter = numpy.dtype("float32" if name == "bfloat16" else name).char
+    loops = _loops(ufunc, letter)
+    if not loops:
+        raise DTypeError(f"{ufunc.__name__}: there is none with results of dtype={name!r}; use astype() on its result")
+    if name == "bool" and any(set(takes) != {"?"} for takes in loops):  # a comparison, of whatever type
+        return inputs
+    # An input of another type than the result, such as the exponent of `ldexp`, stays as it is.
+    pairs = zip(inputs, loops[0], strict=True)
+    return tuple(_cast(ufunc, value, name, casting) if takes == letter else value for value, takes in pairs)
+
+
+@functools.cache
+def _loops(ufunc: numpy.ufunc, result: str) -> list[str]:
+    """What each loop of a ufunc takes that gives this type, a letter for each input."""
+    return [takes for takes, gives in (loop.split("->") for loop in ufunc.types) if gives == result]
+
+
+def _check_inputs(ufunc: numpy.ufunc, inputs: tuple[Any, ...], result: str, casting: str) -> None:
+    """Refuses inputs that were cast although ``casting`` does not let them be. Of the types here, integers become
+    floating without being asked."""
+    kinds = [str(value.dtype) for value in inputs if hasattr(value, "dtype")]
+    for kind in kinds:
+        target = result if result != "bool" else kinds[0]
+        free = casting == "safe" and (("float" in target and "float" not in kind) or result == "bool")
+        if not free and not can_cast(kind, target, casting):
+            raise DTypeError(f"{ufunc.__name__}: {kind} does not become {target} by casting={casting!r}")
+
+
 def _cast(ufunc: numpy.ufunc, value: Any, name: str, casting: Any) -> Any:
-    if not hasattr(value, "dtype") or str(value.dtype) == name or name == "bool":
+    if not hasattr(value, "dtype") or str(value.dtype) == name:
         return value
     if not can_cast(str(value.dtype), name, casting):
         raise DTypeError(f"{ufunc.__name__}: {value.dtype} does not become {name} by casting={casting!r}")
@@ -213,11 +249,21 @@ def _folded(fold: Callable[..., Any], array: Any, axis: Any = 0, *rest: Any, **k
     return folded
 
 
-def _stored(result: NDArray, out: Any, kwargs: dict[str, Any]) -> Any:
-    """The result in ``out``, where ``where`` says so."""
-    where = kwargs.get("where", True)
-    if isinstance(out, NDArray):
-        kept = result if where is True else np.where(where, result, out)
-        return _core.invoke("_copy", [kept], {}, out)
-    numpy.copyto(out, result.asnumpy(), casting=kwargs.get("casting", "same_kind"), where=numpy.asarray(where))
+def stored(name: str, result: NDArray, out: Any, kwargs: dict[str, Any]) -> Any:
+    """``out``, with the result where ``where`` says so."""
+    where, casting = kwargs.get("where", True), kwargs.get("casting", "same_kind")
+    if not isinstance(out, NDArray | numpy.ndarray):
+        raise ArgumentError(f"{name}: 'out' must be an NDArray or an array of NumPy's, got {type(out).__name__}")
+    if not can_cast(str(result.dtype), str(out.dtype), casting):
+        raise DTypeError(f"{name}: the result, {result.dtype}, does not become {out.dtype} by casting={casting!r}")
+    if not isinstance(out, NDArray):
+        try:
+            numpy.copyto(out, result.asnumpy(), casting=casting, where=numpy.asarray(where))
+        except ValueError as error:  # its shape is another, or it is read-only
+            raise ArgumentError(
+                f"{name}: 'out' of shape {out.shape} for a result of shape {result.shape}: {error}"
+            ) from None
+        return out
+    kept = result if where is True else np.where(where, result, out)
+    call(name, "_copy", [kept.astype(out.dtype, copy=False)], {}, out)
     return out

@@ -9,6 +9,7 @@ from gluonish._core import NDArray
 from gluonish._faces import functions
 from gluonish._types import ArrayLike, Shape
 from gluonish.errors import ArgumentError
+from gluonish.np._axis import along
 from gluonish.np.creation import asarray
 
 __all__ = [
@@ -35,7 +36,9 @@ def take(
     >>> np.take(np.array([[1, 2], [3, 4]]), np.array([0, -1])).tolist()
     [1, 4]
     """
-    source = asarray(a) if axis is not None else asarray(a).ravel()
+    source = asarray(a)
+    axis = along(source, axis)
+    source = source if axis is not None else source.ravel()
     taken: NDArray = _core.invoke("take", [source, asarray(indices)], {"axis": axis or 0, "mode": mode}, out)
     return taken
 
@@ -75,10 +78,15 @@ def clip(
     >>> np.clip(np.array([1, 5, 9]), None, 6).tolist()
     [1, 5, 6]
     """
+    array = asarray(a)
     low, high = (a_min if min is None else min), (a_max if max is None else max)
+    if "int" in (kind := str(array.dtype)):  # a bound beyond the type holds nothing back
+        limits = numpy.iinfo(kind)
+        low = None if type(low) is int and low <= limits.min else low
+        high = None if type(high) is int and high >= limits.max else high
     bounds = [bound for bound in (low, high) if bound is not None]
     row = ("_copy", "broadcast_maximum" if high is None else "broadcast_minimum", "clip")[len(bounds)]
-    held: NDArray = _core.invoke(row, [asarray(a), *bounds], {}, out)
+    held: NDArray = _core.invoke(row, [array, *bounds], {}, out)
     return held
 
 

@@ -110,6 +110,8 @@ def _parse(text: str, ndims: tuple[int, ...]) -> tuple[list[Labels], Labels]:
         once = sorted(str(x) for x in set(every) if isinstance(x, str) and every.count(x) == 1)
         return inputs, (*hidden, *once)
     result = _labels(right, len(right.replace("...", "")) + (len(hidden) if "..." in right else 0), text)
+    if hidden and "..." not in right:
+        raise ArgumentError(f"einsum: {text!r} has axes under '...' that the result does not: write '...' there too")
     if unknown := [x for x in result if x not in every]:
         raise ArgumentError(f"einsum: {text!r} has {unknown[0]!r} in the result, but no array has it")
     if len(set(result)) != len(result):

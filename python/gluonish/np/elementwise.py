@@ -1,13 +1,19 @@
 """Elementwise functions of `np` whose signatures ask for more than a row of the op table."""
 
+from typing import Any
+
 import numpy  # noqa: ICN001 - np is this package
 
 from gluonish import _core
 from gluonish._core import NDArray
+from gluonish._faces import functions
 from gluonish._types import ArrayLike
+from gluonish.errors import ArgumentError
 from gluonish.np.creation import asarray
 
-__all__ = ["allclose", "around", "array_equal", "nan_to_num", "round"]
+__all__ = ["allclose", "around", "array_equal", "divmod", "nan_to_num", "round"]
+
+_np = functions("np")
 
 _HALVES = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38}
 
@@ -40,6 +46,27 @@ def round(a: ArrayLike, decimals: int = 0, out: NDArray | None = None) -> NDArra
 
 
 around = round
+
+
+def divmod(x1: ArrayLike, x2: ArrayLike, /, out: Any = None, **how: Any) -> tuple[NDArray, NDArray]:
+    """The quotient, rounded down, and the remainder. ``how`` is ``dtype`` and what else NumPy's ufuncs take.
+
+    >>> from gluonish import np
+    >>> [part.tolist() for part in np.divmod(np.array([7, -7]), 3)]
+    [[2, -3], [1, 2]]
+    """
+    quotient, remainder = (_np[name](x1, x2, **how) for name in ("floor_divide", "remainder"))
+    if out is None:
+        return quotient, remainder
+    if not isinstance(out, tuple) or len(out) != 2:
+        raise ArgumentError("divmod: 'out' must be a tuple of two arrays")
+    from gluonish.np._dispatch import stored
+
+    first, second = (
+        value if to is None else stored("divmod", value, to, how)
+        for value, to in zip((quotient, remainder), out, strict=True)
+    )
+    return first, second
 
 
 def nan_to_num(

@@ -87,6 +87,11 @@ def _call(row: str, x: NDArray, axes: Sequence[int] | int | None, keepdims: bool
     return made
 
 
+def _largest(x: NDArray, axes: Sequence[int], keepdims: bool = False) -> NDArray:
+    """The largest of sizes; of none it is 0, as their sum is."""
+    return _call("max" if x.size else "sum", x, axes, keepdims)
+
+
 def _length(x: NDArray, axes: Sequence[int] | None, keepdims: bool = False) -> NDArray:
     """The root of the sum of squares. Its gradient at zero is zero, the least of those that fit."""
     total = _call("sum", x * x, axes, keepdims)
@@ -102,7 +107,7 @@ def _of_vectors(x: NDArray, order: Any, axes: Sequence[int], keepdims: bool) -> 
         return _length(x, axes, keepdims)
     size = abs(x)
     if order == float("inf"):
-        return _call("max", size, axes, keepdims)
+        return _largest(size, axes, keepdims)
     if order == float("-inf"):
         return _call("min", size, axes, keepdims)
     if order == 0:
@@ -120,12 +125,12 @@ def _of_matrices(x: NDArray, order: Any, axes: tuple[int, int], keepdims: bool) 
     if order in (1, -1, float("inf"), float("-inf")):
         inner, outer = (row, column) if abs(order) == 1 else (column, row)
         sums = _call("sum", abs(x), inner, True)
-        largest = _call("max" if order > 0 else "min", sums, outer, True)
-        return largest if keepdims else largest.squeeze(axis=axes)
+        found = _largest(sums, (outer,), True) if order > 0 else _call("min", sums, outer, True)
+        return found if keepdims else found.squeeze(axis=axes)
     if order in (2, -2, "nuc"):
         rest = [a for a in range(x.ndim) if a not in axes]
         values: NDArray = _core.invoke("_np_svdvals", [x.transpose((*rest, row, column))], {})
-        found = _call("sum" if order == "nuc" else "max" if order == 2 else "min", values, -1)
+        found = _largest(values, (-1,)) if order == 2 else _call("sum" if order == "nuc" else "min", values, -1)
         for a in sorted(axes) if keepdims else ():
             found = found.expand_dims(a)
         return found

@@ -8,6 +8,7 @@ from gluonish import _core
 from gluonish._core import NDArray
 from gluonish._types import ArrayLike
 from gluonish.errors import ArgumentError, UnsupportedError
+from gluonish.np._axis import along
 from gluonish.np._fallback import fallback
 from gluonish.np.creation import asarray, full
 from gluonish.np.joining import concatenate
@@ -51,7 +52,8 @@ def argsort(
     [1, 2, 0]
     """
     _checked("argsort", kind if stable is None else "stable", order)
-    ordered: NDArray = _core.invoke("argsort", [asarray(a)], {"axis": axis})
+    array = asarray(a)
+    ordered: NDArray = _core.invoke("argsort", [array], {"axis": along(array, axis)})
     return ordered
 
 
@@ -86,7 +88,7 @@ def _selected(array: NDArray, kth: Any, axis: int | None, kind: str, function: s
         return  # sort says so
     n = array.size if axis is None else array.shape[axis]
     wrong = [int(k) for k in numpy.ravel(kth) if not -n <= k < n]
-    if wrong:
+    if wrong and array.size:  # of nothing there is nothing to choose, as NumPy has it
         raise ArgumentError(f"{function}: kth={wrong[0]} is out of range for the {n} values along axis {axis}")
 
 

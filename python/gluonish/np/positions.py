@@ -12,6 +12,7 @@ from gluonish._core import NDArray
 from gluonish._create import shape_of
 from gluonish._types import ArrayLike
 from gluonish.errors import ArgumentError, IndexOutOfRange, ShapeError
+from gluonish.np._axis import along
 from gluonish.np.creation import asarray
 from gluonish.np.ranges import arange
 from gluonish.np.shaping import ravel
@@ -68,7 +69,9 @@ def compress(condition: ArrayLike, a: ArrayLike, axis: int | None = None, out: N
     >>> np.compress([True, False], np.array([[1, 2, 3], [4, 5, 6]]), axis=1).tolist()
     [[1], [4]]
     """
-    source = ravel(a) if axis is None else asarray(a)
+    source = asarray(a)
+    axis = along(source, axis)
+    source = ravel(source) if axis is None else source
     truth = asarray(condition)
     if truth.ndim != 1:
         raise ShapeError(f"compress: the condition must have one dimension, got shape {truth.shape}")
@@ -110,7 +113,7 @@ def ravel_multi_index(
     if _columns_first(order, "ravel_multi_index"):
         parts, sizes, named = parts[::-1], sizes[::-1], named[::-1]
     attrs = {"sizes": sizes, "named": named, "mode": "strict" if mode == "raise" else mode}
-    numbers: NDArray = _core.invoke("_join_indices", parts, attrs)
+    numbers: NDArray = _core.invoke("_np_ravel_multi_index", parts, attrs)
     return numbers
 
 

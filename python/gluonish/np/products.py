@@ -8,6 +8,7 @@ from gluonish._core import NDArray
 from gluonish._rows import store
 from gluonish._types import ArrayLike
 from gluonish.errors import ArgumentError, ShapeError
+from gluonish.np._beyond import ARGUMENTS, beyond
 from gluonish.np.creation import asarray
 
 __all__ = ["cross", "inner", "kron", "matmul", "outer", "tensordot", "vdot"]
@@ -18,14 +19,22 @@ def _reshaped(x: NDArray, shape: Sequence[int]) -> NDArray:
     return made
 
 
-def matmul(x1: ArrayLike, x2: ArrayLike, /, out: NDArray | None = None) -> NDArray:
+def matmul(x1: ArrayLike, x2: ArrayLike, /, out: NDArray | None = None, **how: Any) -> NDArray:
     """The matrix product over the last two axes; the axes before them broadcast, and vectors count as matrices.
+
+    ``how`` is ``dtype`` and what else NumPy's ufuncs take.
 
     >>> from gluonish import np
     >>> np.matmul(np.ones((4, 2, 3)), np.ones(3)).shape
     (4, 2)
     """
-    product: NDArray = _core.invoke("matmul", [asarray(x1), asarray(x2)], {}, out)
+    product: NDArray
+    if how or not isinstance(out, NDArray | None):
+        product = beyond("matmul", (x1, x2), {"out": out, **how})
+        if product is NotImplemented:
+            raise ArgumentError(f"matmul: there is no argument {next(iter(how))!r}; it takes {', '.join(ARGUMENTS)}")
+    else:
+        product = _core.invoke("matmul", [asarray(x1), asarray(x2)], {}, out)
     return product
 
 

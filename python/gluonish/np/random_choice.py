@@ -10,6 +10,7 @@ from gluonish.context import ContextLike, device_index
 from gluonish.errors import ArgumentError, ShapeError
 from gluonish.np._draw import Size, draw, shape_from
 from gluonish.np.creation import asarray
+from gluonish.np.norms import real
 
 __all__ = ["choice", "multinomial", "multivariate_normal", "permutation", "shuffle"]
 
@@ -76,7 +77,7 @@ def choice(
     if not replace and count > n:
         raise ArgumentError(f"choice: {count} different elements were asked for, but there are {n}; see replace=True")
     chosen = _with_replacement(n, shape, chances, index) if replace else _different(n, count, chances, index)
-    chosen = chosen.reshape(shape)
+    chosen = _core.invoke("_np_reshape", [chosen], {"shape": shape})
     if elements is not None:
         chosen = _core.invoke("take", [elements, chosen], {"axis": 0})
     return store(chosen, out, "choice")
@@ -115,7 +116,7 @@ def multinomial(n: int, pvals: ArrayLike, size: Size = None) -> NDArray:
     [[0, 10], [0, 10]]
     """
     given = {"n": n, "shape": shape_from(size, "multinomial")}
-    counts: NDArray = _core.invoke("_multinomial_counts", [asarray(pvals)], given)
+    counts: NDArray = _core.invoke("_np_multinomial", [asarray(pvals)], given)
     return counts
 
 
@@ -130,7 +131,7 @@ def multivariate_normal(
     """
     if check_valid not in (None, "raise") or tol is not None:
         raise ArgumentError("multivariate_normal: a covariance that is not valid raises: leave check_valid and tol out")
-    centre, covariance = asarray(mean), asarray(cov)
+    centre, covariance = real(mean), real(cov)
     if centre.ndim < 1 or covariance.ndim < 2 or covariance.shape[-2:] != (centre.shape[-1],) * 2:
         raise ShapeError(
             f"multivariate_normal: a mean of shape {centre.shape} does not fit a covariance of shape {covariance.shape}"

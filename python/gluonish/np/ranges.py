@@ -60,9 +60,10 @@ def linspace(
     if _are_numbers(start, stop):
         first: Any = start
         last: Any = stop
-        made = _create.linspace(
-            first, last, num, endpoint, dtype_name(dtype, default_float()), device_index(ctx, device)
-        )
+        kind = dtype_name(dtype, default_float())
+        whole = "int" in kind  # which NumPy rounds down
+        made = _create.linspace(first, last, num, endpoint, "float64" if whole else kind, device_index(ctx, device))
+        made = made.floor().astype(kind) if whole else made
         return (made, (last - first) / parts if parts > 0 else float("nan")) if retstep else made
     first, last = asarray(start), asarray(stop)
     # 1 - t and t, not first + t * step: so both ends are exact.
@@ -72,7 +73,7 @@ def linspace(
     share = place[(slice(None), *(None,) * deep)]
     values = first * (1 - share) + last * share
     if dtype is not None:
-        values = (values if "float" in dtype_name(dtype) else values.floor()).astype(dtype_name(dtype))
+        values = (values.floor() if "int" in dtype_name(dtype) else values).astype(dtype_name(dtype))
     moved: NDArray = _core.invoke("moveaxis", [values], {"source": 0, "destination": axis}) if axis else values
     return (moved, (last - first) / (parts if parts > 0 else float("nan"))) if retstep else moved
 

@@ -12,6 +12,7 @@ import numpy  # noqa: ICN001 - np is this package
 
 from gluonish import _core
 from gluonish._core import NDArray
+from gluonish._create import filled
 from gluonish._faces import dressed, functions
 from gluonish._rows import store
 from gluonish.np._fallback import on_host
@@ -144,16 +145,24 @@ def _chosen(kind: str, array: NDArray, how: dict[str, Any], where: Any, initial:
         count = _np["sum"](chosen, how["axis"], None, how["keepdims"])
         kept = _np["where"](chosen, array, False)
         mean: NDArray = _np["sum"](kept, how["axis"], how["dtype"], how["keepdims"]) / count
-        return mean
-    fill = _NEUTRAL.get(kind, initial)
+        return mean if how["dtype"] is None else mean.astype(how["dtype"], copy=False)
+    fill = _NEUTRAL.get(kind, _fitted(initial, array))
     kept = array if where is True else _np["where"](where, array, fill)
     if kind in _NEUTRAL or kept.size:
         found: NDArray = _np[kind](kept, **how)
-    else:  # of nothing, with one more
-        found = _np["sum"](kept, how["axis"], None, how["keepdims"]) + initial
+    else:  # of nothing: the one more is all there is
+        shape = _np["sum"](kept, how["axis"], None, how["keepdims"]).shape
+        found = filled(shape, _fitted(initial, kept), str(kept.dtype), kept._device, None, kind)
     if initial is not None and kind in _ONE_MORE:
-        found = _core.invoke(_ONE_MORE[kind], [found, initial], {})
+        found = _core.invoke(_ONE_MORE[kind], [found, _fitted(initial, found)], {})
     return found
+
+
+def _fitted(initial: Any, array: NDArray) -> Any:
+    """A number as NumPy takes it into a reduction: in the type of the result."""
+    if not isinstance(initial, int | float | numpy.generic) or "float" in (name := str(array.dtype)):
+        return initial
+    return bool(initial) if name == "bool" else int(initial)
 
 
 @functools.cache

@@ -11,6 +11,7 @@ from gluonish._create import shape_of
 from gluonish._rows import call, store
 from gluonish._types import ArrayLike
 from gluonish.errors import ArgumentError, OutOfMemory, ShapeError
+from gluonish.np._axis import along
 from gluonish.np.creation import asarray
 
 __all__ = [
@@ -208,6 +209,7 @@ def repeat(a: ArrayLike, repeats: int | ArrayLike, axis: int | None = None) -> N
     ([1, 1, 2, 2], [1, 1, 2])
     """
     array = asarray(a)
+    axis = along(array, axis)
     counts = numpy.asarray(repeats)
     if counts.size == 1:
         same: NDArray = _core.invoke("repeat", [array], {"repeats": int(counts.reshape(())), "axis": axis})
@@ -223,8 +225,9 @@ def repeat(a: ArrayLike, repeats: int | ArrayLike, axis: int | None = None) -> N
         )
     try:
         host = numpy.repeat(numpy.arange(len(counts)), counts)
-    except MemoryError as error:
-        raise OutOfMemory(f"repeat: {int(counts.sum())} elements along axis {axis}: {error}") from None
+    except (MemoryError, ValueError) as error:  # NumPy's ValueError: no array can be so long
+        total = sum(counts.tolist())
+        raise OutOfMemory(f"repeat: {total} elements along axis {axis}: {error}") from None
     places = asarray(host, device=array.context)
     taken: NDArray = _core.invoke("take", [array, places], {"axis": axis})
     return taken
@@ -243,7 +246,8 @@ def resize(a: ArrayLike, new_shape: int | Sequence[int]) -> NDArray:
         zeros: NDArray = _core.full(shape, 0, str(array.dtype), array._device)
         return zeros
     tiled: NDArray = _core.invoke("tile", [array], {"reps": -(-size // array.size)})
-    return tiled[:size].reshape(shape) if shape else tiled[0]
+    shaped: NDArray = _core.invoke("_np_reshape", [tiled[:size]], {"shape": shape})
+    return shaped
 
 
 def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> NDArray:

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from gluonish import _core
 from gluonish._core import NDArray
+from gluonish._dtype import default_float
 from gluonish._rows import call, store
 from gluonish._types import ArrayLike, Number
 from gluonish.errors import ArgumentError, OutOfMemory, ShapeError
@@ -52,6 +53,8 @@ def average(
     scale = _spread_weights(array, asarray(weights), axis)
     where = {"axis": axis, "keepdims": keepdims}
     total: NDArray = _core.invoke("sum", [scale], where)
+    if bool((total == 0).any()):
+        raise ZeroDivisionError(f"average: weights of shape {scale.shape} add up to 0")
     mean = _core.invoke("sum", [array * scale], where) / total
     return (mean, total.astype(mean.dtype, copy=False)) if returned else mean
 
@@ -212,9 +215,9 @@ def diff(
     array = asarray(a)
     if n < 0:
         raise ArgumentError(f"diff: n={n} is not valid: expected at least 0")
-    at = _axis(axis, array, "diff")
     if n == 0:
         return array
+    at = _axis(axis, array, "diff")
     ends = [asarray(x) if x is not None else None for x in (prepend, append)]
     one = (*array.shape[:at], 1, *array.shape[at + 1 :])
     wide = [x if x is None or x.ndim else x.broadcast_to(one) for x in ends]
@@ -267,22 +270,25 @@ def histogram(
         raise OutOfMemory(f"histogram: bins={bins!r}: {error}") from None
     except (TypeError, ValueError) as error:  # what NumPy says of bins and a range that are not valid
         raise ArgumentError(f"histogram: bins={bins!r}, range={range!r}: {error}") from None
-    edges = asarray(numpy.asarray(host, "float64"))
+    edges = asarray(numpy.asarray(host, "float64"))  # exact: it holds all that they can be
     even = isinstance(bins, int | str)
     if weights is None:
         counts = _core.invoke("_histogram", [array, edges], {"even": even})
     else:
         counts = _weighed(array, edges, ravel(weights))
     if density:
-        counts = counts.astype("float32") / (counts.sum() * diff(edges)).astype("float32")
-    return counts, edges if str(array.dtype) == "float64" else edges.astype("float32")
+        kind = "float64" if str(array.dtype) == "float64" else "float32"
+        counts = counts.astype(kind) / (counts.sum() * diff(edges)).astype(kind)
+    wide = "float64" in (str(array.dtype), str(getattr(bins, "dtype", "")))
+    return counts, edges.astype(default_float() if host.dtype == "float64" and not wide else str(host.dtype))
 
 
 def _span(array: NDArray, given: tuple[Number, Number] | None) -> npt.NDArray[Any]:
     """Values with the same smallest and largest: all that NumPy needs for bins of equal width."""
+    kind = "float32" if str(array.dtype) == "bfloat16" else str(array.dtype)
     if given is not None or not array.size:
-        return numpy.zeros(0)
-    return numpy.array([array.min().item(), array.max().item()])
+        return numpy.zeros(0, kind)
+    return numpy.array([array.min().item(), array.max().item()], kind)
 
 
 def _weighed(array: NDArray, edges: NDArray, weights: NDArray) -> NDArray:

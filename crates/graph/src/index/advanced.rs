@@ -4,7 +4,7 @@ use super::{Index, parse_index, two_ellipses, wrong};
 use crate::array::NDArray;
 use crate::invoke::{In, contiguous_copy, full, invoke, select};
 use crate::launch::Operands;
-use crate::write::{assign, copy_into, fit, write};
+use crate::write::{assign, check_apart, copy_into, fit, write};
 use gluonish_base::tls::tls;
 use gluonish_base::{Cause, DType, Dims, Error, Result, Scalar};
 use gluonish_kernels::{AttrVal, Attrs, index as kernels};
@@ -70,6 +70,7 @@ pub fn assign_at(a: &NDArray, key: &[Part], value: In<'_>) -> Result {
     if let Some(key) = basic(key) {
         return assign(a, &parse_index(a.shape(), &key)?, value);
     }
+    check_apart(a).map_err(|e| e.in_op("assignment"))?;
     let mut plan = Plan::new(a, key)?;
     if plan.indices().overlaps(a) {
         plan.set_indices(contiguous_copy(plan.indices())?);

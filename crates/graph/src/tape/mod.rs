@@ -5,7 +5,7 @@ pub(crate) mod slot;
 
 use crate::array::NDArray;
 use crate::invoke::In;
-use crate::tape::node::{Edge, Inner, Kept, KeptValue, Kind, NodeRef};
+use crate::tape::node::{Edge, Inner, Kept, KeptValue, Kind, Node, NodeRef};
 use crate::tape::slot::NodeSlot;
 use gluonish_base::tls::tls;
 use gluonish_base::{Cause, Dims, Error, Result, Site};
@@ -14,8 +14,11 @@ use gluonish_kernels::Attrs;
 use gluonish_ops::def::Saved;
 use gluonish_ops::{Meta, Op};
 use smallvec::SmallVec;
-use std::sync::Arc;
+use std::ffi::c_void;
+use std::ops::ControlFlow;
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering::*};
+use std::sync::{Arc, MutexGuard};
 
 pub use crate::tape::node::{Custom, GradReq, Hook};
 
@@ -91,7 +94,7 @@ pub fn drop_graph(a: &NDArray) {
 }
 
 /// Calls `hook` with the gradient of `a` in every `backward` that reaches it. Returns a number for `remove_hook`.
-pub fn add_hook(a: &NDArray, hook: Hook) -> Result<u64> {
+pub fn add_hook(a: &NDArray, hook: Arc<dyn Hook>) -> Result<u64> {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     let Some((node, output)) = a.node.get() else {
         let text = "the array is not part of a recorded computation: call attach_grad() or record it first";
@@ -105,8 +108,40 @@ pub fn add_hook(a: &NDArray, hook: Hook) -> Result<u64> {
 
 pub fn remove_hook(a: &NDArray, id: u64) {
     if let Some((node, _)) = a.node.get() {
-        node.lock().hooks.retain(|(_, i, _)| *i != id);
+        let gone: Vec<_> = node.lock().hooks.extract_if(.., |(_, i, _)| *i == id).collect();
+        drop(gone); // without the lock: it may be the last of an object, whose end may run anything
     }
+}
+
+/// Calls `visit` with every object of the host language that lives by `a` alone: those of hooks and functions at its node,
+/// where neither another handle nor the graph of another array nor a running pass has the node. The caller has the host's
+/// lock, without which nobody else comes to have it meanwhile.
+pub fn visit_held(a: &NDArray, mut visit: impl FnMut(NonNull<c_void>) -> ControlFlow<()>) -> ControlFlow<()> {
+    let Some((node, inner)) = alone(a) else { return ControlFlow::Continue(()) };
+    if let Kind::Custom(c) = &node.head.kind
+        && Arc::strong_count(c) == 1
+        && let Some(held) = c.held()
+    {
+        visit(held)?;
+    }
+    let hooks = inner.hooks.iter().filter(|(_, _, hook)| Arc::strong_count(hook) == 1);
+    hooks.filter_map(|(_, _, hook)| hook.held()).try_for_each(visit)
+}
+
+/// Lets go of what `visit_held` shows: the collector found that nothing else leads to `a`.
+pub fn forget_held(a: &NDArray) {
+    let Some((node, mut inner)) = alone(a) else { return };
+    let hooks = std::mem::take(&mut inner.hooks);
+    drop(inner);
+    if let Kind::Custom(c) = &node.head.kind {
+        c.forget();
+    }
+    drop(hooks); // may free `a`, which the caller keeps
+}
+
+fn alone(a: &NDArray) -> Option<(&Node, MutexGuard<'_, Inner>)> {
+    let node = if a.has_one_handle() { a.node.alone() } else { None }?;
+    Some((node, node.try_lock()?))
 }
 
 /// While recording, a handle that is older than a recorded write in place has no right gradient: it raises.

@@ -9,6 +9,7 @@ use gluonish_ops::def::Saved;
 use gluonish_ops::{Meta, Op};
 use smallvec::SmallVec;
 use std::cell::Cell;
+use std::ffi::c_void;
 use std::mem::ManuallyDrop;
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::*};
@@ -29,10 +30,20 @@ pub trait Custom: Send + Sync {
     fn backward(&self, dys: &[NDArray]) -> Result<Vec<Option<NDArray>>>;
     /// The graph was freed: nothing will be asked any more. What it holds may hold the graph.
     fn forget(&self) {}
+    /// The object of the host language that it holds, for the collector of cycles there.
+    fn held(&self) -> Option<NonNull<c_void>> {
+        None
+    }
 }
 
 /// Looks at the gradient of an array, and may replace it.
-pub type Hook = Arc<dyn Fn(&NDArray) -> Result<Option<NDArray>> + Send + Sync>;
+pub trait Hook: Send + Sync {
+    fn call(&self, dy: &NDArray) -> Result<Option<NDArray>>;
+    /// As of [`Custom`].
+    fn held(&self) -> Option<NonNull<c_void>> {
+        None
+    }
+}
 
 pub(crate) enum Kind {
     /// A variable: where gradients end.
@@ -80,7 +91,7 @@ pub(crate) struct Inner {
     pub(crate) training: bool,
     /// `backward` has passed and freed what was kept.
     pub(crate) consumed: bool,
-    pub(crate) hooks: Vec<(u32, u64, Hook)>,
+    pub(crate) hooks: Vec<(u32, u64, Arc<dyn Hook>)>,
     /// Of a leaf.
     pub(crate) grad: Option<(NDArray, GradReq)>,
 }
@@ -351,6 +362,10 @@ impl Node {
         inner.consumed = false;
     }
 
+    /// The contents, if nobody looks at them now.
+    pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, Inner>> {
+        self.inner.try_lock().ok()
+    }
     pub(crate) fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }

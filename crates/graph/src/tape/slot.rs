@@ -75,6 +75,14 @@ impl NodeSlot {
         }
     }
 
+    /// The node, if all its counts are this slot's: no edge, no other array and no running pass has it.
+    pub(crate) fn alone(&self) -> Option<&Node> {
+        let w = self.word.load(Acquire);
+        // SAFETY: the slot has counts of the node, and keeps them while its array is borrowed under the host's lock.
+        let node = unsafe { node_of(w)?.as_ref() };
+        (w.addr() & LOCK == 0 && node.refs.load(Acquire) == counts(w)).then_some(node)
+    }
+
     #[cold]
     fn restock(&self) {
         let w = self.lock();

@@ -80,17 +80,23 @@ impl Positions {
         })
     }
 
+    /// Whether the fraction of an index is cut off, as Gluon does, or refused, as NumPy does.
+    fn cuts(&self) -> bool {
+        matches!(self.bounds, Bounds::Clip | Bounds::Wrap)
+    }
+
     /// Fills the strip with `fix(index)`. False: an index is no whole number, or what it was fixed to is not below `limit`.
     #[inline]
     fn fix(&self, from: usize, out: &mut [usize], limit: i64, fix: impl Fn(i64) -> i64) -> bool {
+        let cut = self.cuts();
         by_dtype!(self.dtype, T => {
             if self.walk.shape.len() == 1 && self.walk.strides[0][0] == 1 {
                 let first = self.ptr.at(0).cast::<T>().wrapping_add(from);
                 // SAFETY: places of the indices' own dimension.
-                return fix_line(unsafe { std::slice::from_raw_parts(first, out.len()) }, limit, fix, out);
+                return fix_line(unsafe { std::slice::from_raw_parts(first, out.len()) }, cut, limit, fix, out);
             }
             let mut good = true;
-            self.each::<T>(from, out, |v, to| good &= fix_one(v, limit, &fix, to));
+            self.each::<T>(from, out, |v, to| good &= fix_one(v, cut, limit, &fix, to));
             good
         })
     }
@@ -137,7 +143,7 @@ impl Positions {
     }
 
     fn fault<T: Elem>(&self, v: T) -> Option<Error> {
-        let (i, whole) = integer(v);
+        let (i, whole) = integer(v, self.cuts());
         if !whole {
             return Some(Cause::Value(format!("an index must be a whole number, not {}", v.to_f64())).into());
         }
@@ -154,30 +160,31 @@ impl Positions {
 
 /// Stores what an index is fixed to; false if it is no whole number or then not below `limit`.
 #[inline(always)]
-fn fix_one<T: Elem>(v: T, limit: i64, fix: &impl Fn(i64) -> i64, to: &mut usize) -> bool {
-    let (i, whole) = integer(v);
+fn fix_one<T: Elem>(v: T, cut: bool, limit: i64, fix: &impl Fn(i64) -> i64, to: &mut usize) -> bool {
+    let (i, whole) = integer(v, cut);
     let at = fix(i);
     *to = at as usize;
     whole & ((at as u64) < limit as u64)
 }
 
 per_isa! {
-    fn fix_line[T: Elem, F: Fn(i64) -> i64](line: &[T], limit: i64, fix: F, out: &mut [usize]) -> bool {
+    fn fix_line[T: Elem, F: Fn(i64) -> i64](line: &[T], cut: bool, limit: i64, fix: F, out: &mut [usize]) -> bool {
         let mut good = true;
         // By number: an iterator may not become part of code for an instruction set.
         for k in 0..line.len().min(out.len()) {
-            good &= fix_one(line[k], limit, &fix, &mut out[k]);
+            good &= fix_one(line[k], cut, limit, &fix, &mut out[k]);
         }
         good
     }
 }
 
-/// An index as an integer, and whether it is one. Beyond 64 bits it saturates: that is out of any range.
+/// An index as an integer, and whether it is one, or becomes one as its fraction is cut off. Beyond 64 bits it saturates:
+/// that is out of any range.
 #[inline(always)]
-fn integer<T: Elem>(v: T) -> (i64, bool) {
+fn integer<T: Elem>(v: T, cut: bool) -> (i64, bool) {
     if T::DTYPE.is_float() {
         let f = v.to_f64();
-        return (f as i64, f.trunc() == f && f.is_finite());
+        return (f as i64, (cut | (f.trunc() == f)) & f.is_finite());
     }
     let i = v.to_i64();
     (if T::DTYPE == DType::U64 && i < 0 { i64::MAX } else { i }, true)

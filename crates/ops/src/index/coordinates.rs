@@ -97,7 +97,7 @@ fn scatter(r: &Rule<'_>, op: &'static Op, ins: &[V]) -> V {
 }
 
 rows! {
-    JOIN = Op::new("_join_indices", "Indices for neighbouring axes joined to the number of the element, in row-major order.", ALL, Body::Kernel(|cx, a, out| {
+    JOIN = Op::new("_np_ravel_multi_index", "Indices for neighbouring axes joined to the number of the element, in row-major order.", ALL, Body::Kernel(|cx, a, out| {
             let (sizes, named) = (a.attrs.ints(0).copied().unwrap_or_default(), a.attrs.ints(1).copied().unwrap_or_default());
             k::join(cx, a.ins, &sizes, &named, bounds(a.attrs.choice(2)), &out[0])
         }))

@@ -8,8 +8,15 @@ use gluonish_kernels::{Attrs, View};
 
 /// The values repeated over `to`, as a view.
 fn spread(v: &View<'_>, to: Dims) -> Result<Viewed> {
-    if v.shape.broadcast(&to) != Some(to) || to.checked_size().is_none() {
+    if v.shape.broadcast(&to) != Some(to) {
         return Err(Cause::Shape(format!("cannot broadcast {} to {to}", v.shape)).into());
+    }
+    if to.checked_size().is_none() {
+        return Err(Cause::Shape(format!(
+            "cannot broadcast {} to {to}: a dimension is negative or the size overflows",
+            v.shape
+        ))
+        .into());
     }
     Ok(Viewed::As(Layout { shape: to, strides: v.shape.broadcast_strides(v.strides, &to), offset: 0 }))
 }

@@ -1,7 +1,7 @@
 //! The same values in another shape.
 use super::codes::{coded, with_unknown};
 use super::{list, misfit, view};
-use crate::attr::{Attr, axes};
+use crate::attr::{Attr, axes, axes_if_any};
 use crate::cost::Cost;
 use crate::def::{Body, DATA, Grad, LHS_RHS, Layout, Meta, Op, Viewed, rows};
 use crate::infer;
@@ -181,7 +181,7 @@ rows! {
         .grad(&[], |r| r.grad(0, || r.reshape(r.dy(), r.input(0).shape)));
     SQUEEZE = view("squeeze", "Without the axes of size 1, or without those given.", |v, a, _| {
             let set = match a.ints(0) {
-                Some(_) => axes(a.ints(0), false, v.shape)?,
+                Some(_) => axes_if_any(a.ints(0), false, v.shape)?,
                 None => (0..v.shape.len()).filter(|i| v.shape[*i] == 1).fold(0, |s, i| s | 1 << i),
             };
             if let Some(i) = (0..v.shape.len()).find(|i| set >> i & 1 == 1 && v.shape[*i] != 1) {

@@ -107,7 +107,7 @@ rows! {
         .infer(infer_multinomial).random().nd(&["sample_multinomial", "random.multinomial"]).onnx("Multinomial")
         .cost(Cost::Of(|c, outs| (c.ins[0].size + outs[0].shape.checked_size().unwrap_or(usize::MAX).saturating_mul(20)) as u64))
         .grad(&[x(0), y(0)], multinomial_rule);
-    MULTINOMIAL_COUNTS = Op::new("_multinomial_counts", "How often each category came in n draws.", PVALS, Body::Kernel(|cx, a, out| {
+    MULTINOMIAL_COUNTS = Op::new("_np_multinomial", "How often each category came in n draws.", PVALS, Body::Kernel(|cx, a, out| {
             k::counts(cx, &a.ins[0], a.attrs.int(0) as f64, &out[0])
         }))
         .attrs(&[

@@ -3,8 +3,8 @@ use super::row;
 use crate::attr::{Attr, axes};
 use crate::def::{Body, Call, DATA, Grad, Meta, Metas, Op, rows};
 use crate::infer::reduced;
-use gluonish_base::{Cause, DType, Result};
-use gluonish_kernels::{Args, AttrVal, reduce as k};
+use gluonish_base::{Cause, DType, Dims, Result};
+use gluonish_kernels::{Args, AttrVal, Attrs, reduce as k};
 
 rows! {
     ARGMAX = arg(&["argmax"], "Position of the largest value along an axis, or in the flattened array.", Body::Kernel(|cx, a, out| {
@@ -28,13 +28,22 @@ const ARG_ATTRS: &[Attr] = &[
 ];
 
 fn arg_axis(a: &Args<'_>) -> Result<Option<usize>> {
-    a.attrs.opt_int(0).map(|axis| crate::attr::axis(axis, a.ins[0].shape)).transpose()
+    searched(a.attrs, a.ins[0].shape)
+}
+
+/// The axis to search; none: the flattened array. An array without axes may be said to have axis 0 or -1.
+fn searched(attrs: &Attrs, shape: &Dims) -> Result<Option<usize>> {
+    match attrs.opt_int(0) {
+        None => Ok(None),
+        Some(0 | -1) if shape.is_empty() => Ok(None),
+        Some(axis) => crate::attr::axis(axis, shape).map(Some),
+    }
 }
 
 fn infer_arg(c: &Call<'_>, outs: &mut Metas) -> Result {
     let shape = c.ins[0].shape;
-    let set = match c.attrs.opt_int(0) {
-        Some(axis) => 1 << crate::attr::axis(axis, shape)?,
+    let set = match searched(c.attrs, shape)? {
+        Some(axis) => 1 << axis,
         None => axes(None, false, shape)?,
     };
     if let Some(i) = (0..shape.len()).find(|i| set >> i & 1 == 1 && shape[*i] == 0) {

@@ -13,7 +13,7 @@ pub use scan::*;
 pub use size::*;
 pub use variance::*;
 
-use crate::attr::{Attr, axes};
+use crate::attr::{Attr, axes_if_any};
 use crate::cost::Cost;
 use crate::def::{Body, Call, DATA, Grad, Meta, Metas, Op, rows, x, y};
 use crate::infer::reduced;
@@ -26,8 +26,11 @@ use gluonish_kernels::{Args, AttrVal, Attrs, Cx, Out, reduce as k};
 const AXIS: usize = 0;
 const DTYPE: usize = 1;
 
+/// For Gluon an empty list of axes is all of them, for NumPy none.
+const AXES: Attr = Attr::opt_ints("axis", "Axes to reduce; all when None.").empty_is_none();
+
 const ATTRS: &[Attr] = &[
-    Attr::opt_ints("axis", "Axes to reduce; all when None."),
+    AXES,
     Attr::opt_dtype("dtype", "Type of the result and of the accumulation.").only_np(),
     Attr::bool("keepdims", false, "Keep the reduced axes with size 1."),
     Attr::bool("exclude", false, "Reduce all axes but those given.").only_nd(),
@@ -35,7 +38,7 @@ const ATTRS: &[Attr] = &[
 
 /// As `ATTRS`, where the result has the type of the elements or one that is fixed.
 const ATTRS_OF_KEPT_TYPE: &[Attr] = &[
-    Attr::opt_ints("axis", "Axes to reduce; all when None."),
+    AXES,
     Attr::bool("keepdims", false, "Keep the reduced axes with size 1."),
     Attr::bool("exclude", false, "Reduce all axes but those given.").only_nd(),
 ];
@@ -58,7 +61,7 @@ pub fn extreme_of_all() -> [AttrVal; 3] {
 }
 
 fn set(attrs: &Attrs, shape: &Dims) -> Result<u32> {
-    axes(attrs.ints(AXIS), exclude(attrs), shape)
+    axes_if_any(attrs.ints(AXIS), exclude(attrs), shape)
 }
 
 fn infer_with(c: &Call<'_>, outs: &mut Metas, dtype: DType) -> Result {

@@ -43,7 +43,10 @@ fn running(r: &Rule<'_>, x: V, op: &'static Op) -> V {
     // As in NumPy the elements take the type first; of truth values only that makes a difference.
     let x = if r.attrs().dtype(1) == Some(DType::Bool) { r.cast(x, DType::Bool) } else { x };
     let (x, axis) = match r.attrs()[0] {
-        AttrVal::None => (r.reshape(x, Dims::of(&[r.shape(x).size() as isize])), AttrVal::Int(0)),
+        // As NumPy, which also lets an array without axes have axis 0 or -1.
+        AttrVal::None | AttrVal::Int(0 | -1) if r.attrs()[0] == AttrVal::None || r.shape(x).is_empty() => {
+            (r.reshape(x, Dims::of(&[r.shape(x).size() as isize])), AttrVal::Int(0))
+        }
         given => (x, given),
     };
     r.call(op, &[x], &[axis, no, no, r.attrs()[1]])

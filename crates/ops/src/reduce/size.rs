@@ -1,5 +1,5 @@
 //! Norms, sums of squares, and whether all is finite.
-use crate::attr::{Attr, axes};
+use crate::attr::{Attr, axes, axes_if_any};
 use crate::cost::Cost;
 use crate::def::{Body, DATA, Grad, Input, InputKind, Meta, Op, rows, x, y};
 use crate::infer::reduced;
@@ -17,7 +17,7 @@ const ARRAYS: &[Input] = &[Input { name: "data", kind: InputKind::Variadic }];
 const COUNT: &[Attr] = &[Attr::int_required("num_arrays", "How many arrays there are.").at_least(0)];
 
 fn set(attrs: &Attrs, shape: &Dims) -> Result<u32> {
-    axes(attrs.ints(AXIS), false, shape)
+    axes_if_any(attrs.ints(AXIS), false, shape)
 }
 
 /// What belongs to a result, over all elements that it was made of.
@@ -43,7 +43,7 @@ rows! {
         }))
         .attrs(&[
             Attr::int("ord", 2, "Which norm: 1 or 2.").between(1, 2),
-            Attr::opt_ints("axis", "Axes to reduce; all when None."),
+            super::AXES,
             Attr::opt_dtype("out_dtype", "Floating type of the result and of the accumulation."),
             Attr::bool("keepdims", false, "Keep the reduced axes with size 1."),
         ])

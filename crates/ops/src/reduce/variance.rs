@@ -1,7 +1,7 @@
 //! Variances and what else is made of several reductions.
 use super::nan::count;
 use super::{ATTRS_OF_KEPT_TYPE, MAX, MEAN, MIN, SUM, infer_max, row};
-use crate::attr::{Attr, axes};
+use crate::attr::{Attr, axes_if_any};
 use crate::def::{Body, Grad, rows};
 use crate::infer::reduced;
 use crate::rows::{EQUAL, ISNAN, MAXIMUM, NOT_EQUAL};
@@ -42,7 +42,7 @@ fn typed(r: &Rule<'_>, x: V) -> V {
 /// How many values make one result.
 fn group(r: &Rule<'_>, x: V) -> f64 {
     let shape = r.shape(x);
-    match axes(r.attrs().ints(AXIS), false, &shape) {
+    match axes_if_any(r.attrs().ints(AXIS), false, &shape) {
         Ok(set) => shape.size() as f64 / reduced(&shape, set, false).size().max(1) as f64,
         Err(e) => {
             r.0.fail(e);

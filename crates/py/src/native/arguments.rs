@@ -1,6 +1,6 @@
 //! From the arguments of a Python call to inputs and attributes.
 use super::attribute::{int, items, parse, refusal};
-use super::callable::{OpObject, Slot};
+use super::callable::{Face, OpObject, Slot};
 use super::convert::to_device;
 use super::object::get;
 use super::operand::{Operand, list};
@@ -214,7 +214,7 @@ impl<'a> Given<'a> {
         self.mark(op, i)
     }
 
-    /// False: the row has no argument of that name.
+    /// False: the row has no argument of that name, or what is given for it is no array of ours.
     ///
     /// # Safety
     /// As `input`.
@@ -226,6 +226,10 @@ impl<'a> Given<'a> {
                 Some(Slot::Attr(i)) => self.attr(op, i as usize, o),
                 Some(Slot::Input(i)) if op.is_variadic() && i as usize == op.inputs.len() - 1 => self.variadic(op, o),
                 Some(Slot::Input(i)) => self.input(op, i as usize, o),
+                Some(Slot::Out) if me.face == Face::Np => match unpacked(o) {
+                    o if o == Py_None() || get(o).is_some() || items(o).is_some() => self.output(op, o),
+                    _ => return Ok(false), // another library's array, which Python writes to
+                },
                 Some(Slot::Out) => self.output(op, o),
                 Some(Slot::Device) => self.device(op, o),
                 Some(Slot::Name) => Ok(()),
@@ -314,6 +318,12 @@ impl<'a> Given<'a> {
     }
 }
 
+/// The array in a tuple of one, as NumPy's functions take it for `out`.
+unsafe fn unpacked(o: *mut PyObject) -> *mut PyObject {
+    // SAFETY: as `input`; the tuple keeps its item.
+    unsafe { if PyTuple_Check(o) != 0 && PyTuple_Size(o) == 1 { PyTuple_GetItem(o, 0) } else { o } }
+}
+
 #[cold]
 unsafe fn not_an_array(op: &'static Op, name: &str, o: *mut PyObject) -> PyErr {
     // SAFETY: as `input`.
@@ -321,14 +331,19 @@ unsafe fn not_an_array(op: &'static Op, name: &str, o: *mut PyObject) -> PyErr {
     let kind = object.get_type().name().map_or_else(|_| "?".to_string(), |n| n.to_string());
     argument(
         op.name,
-        format!("'{name}' must be {}, got {kind}", if name == "out" { "an array" } else { "an array or a number" }),
+        format!("'{name}' must be {}, got {kind}", if name == "out" { "an NDArray" } else { "an array or a number" }),
     )
 }
 
 /// # Safety
 /// As `input`.
 #[cold]
-pub(super) unsafe fn unknown(me: &OpObject, name: *mut PyObject) -> PyErr {
+pub(super) unsafe fn unknown(me: &OpObject, name: *mut PyObject, o: *mut PyObject) -> PyErr {
+    // SAFETY: by contract.
+    if unsafe { me.find(name) } == Some(Slot::Out) {
+        // SAFETY: by contract.
+        return unsafe { not_an_array(me.op, "out", o) };
+    }
     // SAFETY: by contract.
     let name = unsafe { Bound::from_borrowed_ptr(Python::assume_attached(), name) }.to_string();
     let all: Vec<&str> = me.names().collect();

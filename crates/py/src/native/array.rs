@@ -1,5 +1,5 @@
 //! The type `NDArray`, made from a table of slots.
-use super::object::{Object, dealloc, edge, edge_int, get, pending, set_type};
+use super::object::{Object, clear, dealloc, edge, edge_int, get, pending, set_type, traverse};
 use super::{buffer, number, properties, subscript};
 use crate::native::convert;
 use pyo3::exceptions::PyValueError;
@@ -70,6 +70,8 @@ pub(super) fn make_type(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     ]));
     let mut slots: Vec<(c_int, *mut c_void)> = vec![
         (Py_tp_dealloc, dealloc as *mut c_void),
+        (Py_tp_traverse, traverse as *mut c_void),
+        (Py_tp_clear, clear as *mut c_void),
         (Py_tp_members, members.as_mut_ptr().cast()),
         (Py_tp_getset, properties::table().cast()),
         (Py_tp_hash, hash as *mut c_void),
@@ -91,7 +93,7 @@ pub(super) fn make_type(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
         name: c"gluonish.NDArray".as_ptr(),
         basicsize: size_of::<Object>() as c_int,
         itemsize: 0,
-        flags: (Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION) as _,
+        flags: (Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION) as _,
         slots: slots.as_mut_ptr(),
     };
     // SAFETY: the spec and its slots outlive the call; what they point to (names, members, getters) is static or leaked.

@@ -63,6 +63,8 @@ pub(crate) struct OpObject {
     formula: bool,
     /// The attribute whose integers a method takes one by one.
     spread: Option<usize>,
+    /// The attribute of which an empty list means None.
+    empty_is_none: Option<usize>,
     /// Values of attributes that are not given.
     pub(super) defaults: &'static [AttrVal],
     /// Attributes that must be given, a bit each.
@@ -119,9 +121,15 @@ unsafe extern "C" fn call(
             for k in 0..PyTuple_Size(names) {
                 let name = PyTuple_GetItem(names, k);
                 if !given.keyword(me, name, *args.add(n + k as usize))? {
-                    return beyond(me, args, n, names)?.ok_or_else(|| unknown(me, name));
+                    let value = *args.add(n + k as usize);
+                    return beyond(me, args, n, names)?.ok_or_else(|| unknown(me, name, value));
                 }
             }
+        }
+        if let Some(i) = me.empty_is_none
+            && given.attrs.ints(i).is_some_and(|list| list.is_empty())
+        {
+            given.attrs.0[i] = AttrVal::None;
         }
         given.complete(me)?;
         run(me.op, &given)
@@ -425,6 +433,9 @@ pub(crate) fn make<'py>(
         std::ptr::write(&mut (*o).params, Box::leak(params.into_boxed_slice()));
         (*o).positional = positional;
         (*o).formula = matches!(op.body, Body::Map(_)) && op.attrs.is_empty();
+        // Methods follow Gluon where it has the function.
+        let gluons = face != Face::Np && !op.faces.nd.is_empty();
+        (*o).empty_is_none = op.attrs.iter().position(|a| a.empty_is_none && gluons);
         (*o).spread = op.attrs.iter().position(|a| a.spread && face == Face::Method);
         std::ptr::write(&mut (*o).defaults, Box::leak(defaults.collect()));
         (*o).required = required;

@@ -1,12 +1,16 @@
 //! The Python object of an array: made and freed with every op, so it comes from a free list.
+//!
+//! Its type takes part in the collection of cycles, but an object only once Python code hangs on its array (a hook, a
+//! gradient function): so the collector has nothing to do with all others.
 use crate::error::to_py;
 use gluonish_base::Error;
 use gluonish_base::tls::{OBJECTS, tls};
-use gluonish_graph::{NDArray, RawArray};
+use gluonish_graph::{NDArray, RawArray, forget_held, visit_held};
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi::*;
 use pyo3::prelude::*;
-use std::ffi::c_void;
+use std::ffi::{c_int, c_void};
+use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
@@ -64,7 +68,7 @@ pub(crate) unsafe fn wrap(a: NDArray) -> *mut PyObject {
     // SAFETY: what is on the list is memory of freed objects of exactly our type, linked through `array`.
     unsafe {
         let o = if p.is_null() {
-            PyType_GenericAlloc(array_type(), 0).cast::<Object>()
+            PyObject_GC_New::<Object>(array_type())
         } else {
             list.head.set((*p).array.cast());
             list.len.set(list.len.get() - 1);
@@ -82,6 +86,7 @@ pub(super) unsafe extern "C" fn dealloc(o: *mut PyObject) {
     // SAFETY: called once by the interpreter for an object of our type; the handle is taken out once.
     unsafe {
         let (p, t) = (o.cast::<Object>(), Py_TYPE(o));
+        PyObject_GC_UnTrack(o.cast());
         if !(*p).weak.is_null() {
             PyObject_ClearWeakRefs(o);
         }
@@ -92,10 +97,33 @@ pub(super) unsafe extern "C" fn dealloc(o: *mut PyObject) {
             list.head.set(p.cast());
             list.len.set(list.len.get() + 1);
         } else {
-            PyObject_Free(o.cast::<c_void>());
+            PyObject_GC_Del(o.cast::<c_void>());
         }
         Py_DECREF(t.cast());
     }
+}
+
+pub(super) unsafe extern "C" fn traverse(o: *mut PyObject, visit: visitproc, arg: *mut c_void) -> c_int {
+    // SAFETY: called by the collector, with a live object of our type and the thread attached; `visit` takes objects that
+    // the given one owns, as those are that live by its array alone.
+    unsafe {
+        let mut answer = visit(Py_TYPE(o).cast(), arg);
+        if let (0, Some(a)) = (answer, get(o)) {
+            let _ = visit_held(a, |held| {
+                answer = visit(held.as_ptr().cast(), arg);
+                if answer == 0 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            });
+        }
+        answer
+    }
+}
+
+pub(super) unsafe extern "C" fn clear(o: *mut PyObject) -> c_int {
+    // SAFETY: as in `traverse`; the collector holds a reference.
+    if let Some(a) = unsafe { get(o) } {
+        forget_held(a);
+    }
+    0
 }
 
 /// The object of an array, for pyo3.
@@ -146,6 +174,18 @@ pub(super) fn pending() -> PyErr {
 
 /// An argument of a pyo3 function that must be an array.
 pub(crate) struct Arg<'py>(pub(crate) Bound<'py, PyAny>);
+impl Arg<'_> {
+    /// From now on the collector looks at it.
+    pub(crate) fn may_be_in_a_cycle(&self) {
+        let o = self.0.as_ptr();
+        // SAFETY: a live object of a type that the collector knows.
+        unsafe {
+            if PyObject_GC_IsTracked(o) == 0 {
+                PyObject_GC_Track(o.cast());
+            }
+        }
+    }
+}
 impl std::ops::Deref for Arg<'_> {
     type Target = NDArray;
     fn deref(&self) -> &NDArray {
