@@ -495,7 +495,7 @@ class NdOps:
         *,
         out: tuple[NDArray, NDArray, NDArray] | None = None,
     ) -> tuple[NDArray, NDArray, NDArray]:
-        """Each group of channels of an image brought to mean 0 and deviation 1, then channels times gamma, plus beta."""
+        """Each group of channels of an image brought to mean 0 and deviation 1, then channels (or groups) times gamma, plus beta."""
 
     @staticmethod
     def IdentityAttachKLSparseReg(

@@ -259,6 +259,18 @@ sample(
 sample(
     "GroupNorm",
     real(2, 6, 5),
+    real(3),
+    real(3),
+    ref=lambda x, g, b, num_groups: _group(x, *(np.repeat(v, x.shape[1] // 3) for v in (g, b)), num_groups),
+    attrs={"num_groups": 3},
+    grad=(0, 1, 2),
+    edge=[((2, 9), (3,), (3,)), ((0, 6, 2), (3,), (3,))],
+    bad=[refuse("GroupNorm", "gamma must have shape (6,)", shapes=((2, 6, 5), (2,), (3,)))],
+    **_HOW,
+)
+sample(
+    "GroupNorm",
+    real(2, 6, 5),
     real(6),
     real(6),
     ref=_group,

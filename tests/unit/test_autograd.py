@@ -343,3 +343,14 @@ def test_piecewise_constant_results_outlive_the_graph():
         z = gate * w + h
     with pytest.raises(errors.GradientError, match="freed by an earlier backward"):
         z.backward()
+
+
+def test_the_slope_of_a_power_for_its_exponent():
+    base, exponent = nd.array([-2.0, -2.0, 0.0, 0.0, 2.0]), nd.array([2.0, 2.5, 2.0, 0.0, 3.0])
+    exponent.attach_grad()
+    with autograd.record():
+        y = base**exponent
+    y.backward()
+    slope = exponent.grad.asnumpy()
+    assert np.isnan(slope[:2]).all()  # (-2) ** 2.001 is no number
+    assert slope[2:] == pytest.approx([0, 0, 8 * np.log(2)])

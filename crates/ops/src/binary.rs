@@ -82,8 +82,8 @@ rows! {
             let slope = || r.mul(r.x(1), r.pow(r.x(0), r.sub(r.x(1), 1.0)));
             r.grad(0, || r.mul(r.dy(), r.select(r.binary_op(&EQUAL, r.x(1), 0.0), 0.0, slope())));
             r.grad(1, || {
-                // 0 ** b is 0 for every b > 0: its slope there is 0, not 0 * log(0).
-                let flat = r.binary_op(&LESS_EQUAL, r.x(0), 0.0);
+                // 0 ** b is 0 for every b > 0: its slope there is 0, not 0 * log(0). Below 0 there is none: NaN.
+                let flat = r.binary_op(&EQUAL, r.x(0), 0.0);
                 let smooth = r.mul(r.y(0), r.log(r.select(flat, 1.0, r.x(0))));
                 r.mul(r.dy(), r.select(flat, 0.0, smooth))
             });

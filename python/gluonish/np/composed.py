@@ -79,11 +79,12 @@ def clip(
     [1, 5, 6]
     """
     array = asarray(a)
-    low, high = (a_min if min is None else min), (a_max if max is None else max)
+    low: Any = a_min if min is None else min
+    high: Any = a_max if max is None else max
     if "int" in (kind := str(array.dtype)):  # a bound beyond the type holds nothing back
         limits = numpy.iinfo(kind)
-        low = None if type(low) is int and low <= limits.min else low
-        high = None if type(high) is int and high >= limits.max else high
+        low = None if isinstance(low, int) and low <= limits.min else low
+        high = None if isinstance(high, int) and high >= limits.max else high
     bounds = [bound for bound in (low, high) if bound is not None]
     row = ("_copy", "broadcast_maximum" if high is None else "broadcast_minimum", "clip")[len(bounds)]
     held: NDArray = _core.invoke(row, [array, *bounds], {}, out)

@@ -4,10 +4,11 @@ use crate::attr::{Attr, axis};
 use crate::cost::Cost;
 use crate::def::{Body, Call, Grad, Input, Meta, Metas, Op, Output, Save, input, output, parameter, rows, x, y};
 use crate::infer::require_float;
+use crate::rows::REPEAT;
 use crate::rule::{Rule, V, Vs};
 use gluonish_base::{Cause, DType, Dims, Result};
 use gluonish_kernels::rowwise::norm::{self as k, Rows};
-use gluonish_kernels::{Args, AttrVal, Attrs, Cx, Out, View};
+use gluonish_kernels::{Args, AttrVal, Attrs, Cx, Mode, Out, View, convert};
 
 const INPUTS: &[Input] = &[input("data"), parameter("gamma"), parameter("beta")];
 const NO_BETA: &[Input] = &[input("data"), parameter("gamma")];
@@ -109,7 +110,8 @@ fn infer(c: &Call<'_>, outs: &mut Metas, shape: ShapeOf) -> Result {
     require_float(data, "data")?;
     let shape = shape(c.attrs, data.shape)?;
     for (v, name) in c.ins[1..].iter().zip(["gamma", "beta"]) {
-        check_parameter(v, name, data.shape[shape.axis], data.shape)?;
+        let by_group = shape.groups > 0 && *v.shape == Dims::of(&[shape.groups as isize]);
+        check_parameter(v, name, if by_group { v.shape[0] } else { data.shape[shape.axis] }, data.shape)?;
     }
     outs.push(Meta { shape: *data.shape, dtype: data.dtype });
     outs.extend([0; 2].map(|_| Meta { shape: shape.statistics(data.shape), dtype: statistics_type(data.dtype) }));
@@ -153,13 +155,50 @@ fn seen<'a>(v: &View<'a>, (dims, strides): &'a (Dims, Dims)) -> View<'a> {
     View { shape: dims, strides, contiguous: dims.is_contiguous(strides), ..*v }
 }
 
+/// A parameter with a number for each channel that was given with one for each group.
+struct ByChannel {
+    memory: Vec<u64>,
+    shape: Dims,
+    strides: Dims,
+}
+impl ByChannel {
+    fn new(cx: &Cx, v: &View<'_>, channels: usize) -> Result<Option<ByChannel>> {
+        if v.size == channels || v.size == 0 {
+            return Ok(None);
+        }
+        let mut memory = vec![0u64; (channels * v.dtype.size()).div_ceil(8)];
+        let shape = Dims::of(&[v.size as isize, (channels / v.size) as isize]);
+        let (repeated, strides) = (Dims::of(&[v.strides[0], 0]), shape.contiguous_strides());
+        let from = View { shape: &shape, strides: &repeated, size: channels, contiguous: false, ..*v };
+        let view = View::contiguous(memory.as_mut_ptr().cast(), v.dtype, &shape, &strides);
+        convert::copy_view(cx, &from, &Out { view, mode: Mode::Write })?;
+        Ok(Some(ByChannel { memory, shape: Dims::of(&[channels as isize]), strides: Dims::of(&[1]) }))
+    }
+    fn view(&mut self, dtype: DType) -> View<'_> {
+        View::contiguous(self.memory.as_mut_ptr().cast(), dtype, &self.shape, &self.strides)
+    }
+}
+
+/// The same for rules.
+fn by_channel(r: &Rule<'_>, v: V, channels: isize) -> V {
+    match r.shape(v)[..] {
+        [n] if n != channels && n > 0 => r.call(&REPEAT, &[v], &[AttrVal::Int((channels / n) as i64), AttrVal::None]),
+        _ => v,
+    }
+}
+
 fn forward(cx: &Cx, a: &Args<'_>, out: &[Out<'_>], shape: ShapeOf) -> Result {
     let shape = shape(a.attrs, a.ins[0].shape)?;
     let [x, y] = [&a.ins[0], &out[0].view].map(|v| moved(v, &shape));
     let absent = View::contiguous(std::ptr::null_mut(), a.ins[1].dtype, &Dims::EMPTY, &Dims::EMPTY);
     let beta = a.ins.get(2).copied().unwrap_or(View { size: 0, ..absent });
     let outs = [Out { view: seen(&out[0].view, &y), mode: out[0].mode }, out[1], out[2]];
-    k::norm(cx, &[seen(&a.ins[0], &x), a.ins[1], beta], shape.rows(a.ins[0].shape), a.attrs.float(EPS), &outs)
+    let channels = a.ins[0].shape[shape.axis] as usize;
+    let mut wide = [ByChannel::new(cx, &a.ins[1], channels)?, ByChannel::new(cx, &beta, channels)?];
+    let [scale, shift] = &mut wide;
+    let gamma = scale.as_mut().map_or(a.ins[1], |w| w.view(a.ins[1].dtype));
+    let beta = shift.as_mut().map_or(beta, |w| w.view(beta.dtype));
+    k::norm(cx, &[seen(&a.ins[0], &x), gamma, beta], shape.rows(a.ins[0].shape), a.attrs.float(EPS), &outs)
 }
 
 fn backward(cx: &Cx, a: &Args<'_>, out: &[Out<'_>]) -> Result {
@@ -172,12 +211,22 @@ fn backward(cx: &Cx, a: &Args<'_>, out: &[Out<'_>]) -> Result {
 }
 
 fn back(r: &Rule<'_>, shape: ShapeOf) {
-    let attrs = match shape(r.attrs(), &r.input(0).shape) {
-        Ok(shape) => shape.attrs(),
+    let shape = match shape(r.attrs(), &r.input(0).shape) {
+        Ok(shape) => shape,
         Err(e) => return r.0.fail(e),
     };
-    let grads = r.call_all(&NORM_GRAD, &[r.dy(), r.x(0), r.x(1), r.y(1), r.y(2)], &attrs);
-    (0..r.inputs().min(3)).for_each(|i| r.grad(i, || grads[i]));
+    let channels = r.input(0).shape[shape.axis];
+    let gamma = by_channel(r, r.x(1), channels);
+    let grads = r.call_all(&NORM_GRAD, &[r.dy(), r.x(0), gamma, r.y(1), r.y(2)], &shape.attrs());
+    r.grad(0, || grads[0]);
+    for i in 1..r.inputs().min(3) {
+        r.grad(i, || match r.input(i).shape[..] {
+            [n] if n != channels && n > 0 => {
+                r.sum(r.reshape(grads[i], Dims::of(&[n, channels / n])), Dims::of(&[1]), false)
+            }
+            _ => grads[i],
+        });
+    }
 }
 
 fn decompose(r: &Rule<'_>, v: &[V], shape: ShapeOf) -> Vs {
@@ -190,8 +239,9 @@ fn decompose(r: &Rule<'_>, v: &[V], shape: ShapeOf) -> Vs {
         let flat = Dims::of(&[data[0], rows.groups as isize, (rows.channels * rows.area) as isize]);
         r.reshape(normalized(r, r.reshape(v[0], flat), Dims::of(&[2]), eps, true), data)
     };
-    let scaled = r.mul(unit, along(r, v[1], data.len(), shape.axis));
-    let result = v.get(2).map_or(scaled, |beta| r.add(scaled, along(r, *beta, data.len(), shape.axis)));
+    let parameter = |v: V| along(r, by_channel(r, v, data[shape.axis]), data.len(), shape.axis);
+    let scaled = r.mul(unit, parameter(v[1]));
+    let result = v.get(2).map_or(scaled, |beta| r.add(scaled, parameter(*beta)));
     Vs::from_slice(&[r.cast(result, dtype)])
 }
 
@@ -214,7 +264,7 @@ rows! {
             Body::Kernel(|cx, a, out| forward(cx, a, out, layer_shape)))
         .infer(|c, outs| infer(c, outs, layer_shape)).fill(|s, a| fill(s, a, layer_shape)).nd(&["LayerNorm"]).onnx("LayerNormalization")
         .grad(SAVES, |r| back(r, layer_shape)).decompose(|r, v| decompose(r, v, layer_shape));
-    GROUP_NORM = row("GroupNorm", "Each group of channels of an image brought to mean 0 and deviation 1, then channels times gamma, plus beta.", GROUP_ATTRS,
+    GROUP_NORM = row("GroupNorm", "Each group of channels of an image brought to mean 0 and deviation 1, then channels (or groups) times gamma, plus beta.", GROUP_ATTRS,
             Body::Kernel(|cx, a, out| forward(cx, a, out, group_shape)))
         .infer(|c, outs| infer(c, outs, group_shape)).fill(|s, a| fill(s, a, group_shape)).nd(&["GroupNorm"]).onnx("GroupNormalization")
         .grad(SAVES, |r| back(r, group_shape)).decompose(|r, v| decompose(r, v, group_shape));
