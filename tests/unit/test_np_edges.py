@@ -119,6 +119,10 @@ np.diff(S, 0)
 np.partition(E, 0)
 np.argpartition(E, 3)
 np.random.choice(3, size=(2, 0), replace=False).shape
+np.random.normal(X, 1, size=0)
+np.random.gamma(X, 1, size=())
+np.random.normal(X, 1, size=(0, 2)).shape
+np.average(np.zeros((2, 0)), axis=0, weights=np.array([1, 2]), returned=True)
 np.einsum('...->', np.ones((2, 3)))
 np.einsum('...->', S)
 np.einsum('i...->i', np.ones((2, 3)))

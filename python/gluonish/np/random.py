@@ -14,9 +14,9 @@ gradient flows to them. What is not here NumPy computes on the host, from the sa
 
 from typing import Any
 
-from gluonish import _core
 from gluonish._core import NDArray
 from gluonish._dtype import dtype_name
+from gluonish._rows import call
 from gluonish._types import ArrayLike
 from gluonish.context import ContextLike, device_index
 from gluonish.np._draw import DType, Size, draw, shape_from
@@ -182,7 +182,7 @@ def randint(
     """
     first, end = (0, low) if high is None else (low, high)
     given = {"low": first, "high": end, "shape": shape_from(size, "randint"), "dtype": dtype_name(dtype, "int64")}
-    drawn: NDArray = _core.invoke("random_randint", [], given, out, device_index(ctx, device))
+    drawn: NDArray = call("randint", "random_randint", [], given, out, device_index(ctx, device))
     return drawn
 
 
@@ -201,7 +201,8 @@ def gamma(
     >>> bool((gamma(2.0, 3.0, size=100) > 0).min())
     True
     """
-    return draw("gamma", {"alpha": shape, "beta": scale}, size, dtype, device_index(ctx, device), out)
+    said = ("gamma", "shape", "scale")
+    return draw("gamma", {"alpha": shape, "beta": scale}, size, dtype, device_index(ctx, device), out, said)
 
 
 def standard_gamma(shape: ArrayLike, size: Size = None, dtype: DType = None) -> NDArray:
@@ -273,7 +274,8 @@ def negative_binomial(
     [0, 0, 0]
     """
     kind = dtype_name(dtype, "int64")
-    return draw("negative_binomial", {"k": n, "p": p}, size, kind, device_index(ctx, device), None)
+    said = ("negative_binomial", "n")
+    return draw("negative_binomial", {"k": n, "p": p}, size, kind, device_index(ctx, device), None, said)
 
 
 def __getattr__(name: str) -> Any:

@@ -145,7 +145,8 @@ def lognormal(
     >>> bool(lognormal(size=100).min() > 0)
     True
     """
-    drawn = draw("normal", {"loc": mean, "scale": sigma}, size, dtype, device_index(ctx, device), None)
+    said = ("lognormal", "mean", "sigma")
+    drawn = draw("normal", {"loc": mean, "scale": sigma}, size, dtype, device_index(ctx, device), None, said)
     return store(drawn.exp(), out, "lognormal")
 
 
@@ -232,4 +233,6 @@ def chisquare(
     True
     """
     half: Any = checked(df, "df", "chisquare", reached=False) / 2
-    return draw("gamma", {"alpha": half, "beta": 2.0}, size, dtype, device_index(ctx, device), None)
+    return draw(
+        "gamma", {"alpha": half, "beta": 2.0}, size, dtype, device_index(ctx, device), None, ("chisquare", "df")
+    )

@@ -81,7 +81,8 @@ def _spread_weights(array: NDArray, weights: NDArray, axis: Axes) -> NDArray:
     order = sorted(range(len(axes)), key=axes.__getitem__)
     sizes = tuple(n if i in axes else 1 for i, n in enumerate(array.shape))
     lifted: NDArray = _core.invoke("_np_reshape", [weights.transpose(order)], {"shape": sizes})
-    return lifted.broadcast_to(array.shape)
+    spread: NDArray = _core.invoke("_np_broadcast_to", [lifted], {"shape": array.shape})
+    return spread
 
 
 def median(
