@@ -21,10 +21,13 @@ pub(super) struct Mover {
 
 /// What is done with an element that goes from a `T` to an `A`.
 trait Step<T, A>: 'static {
+    /// It is moved as it is, so that whole rows are.
+    const MOVES: bool = false;
     fn put(to: &mut A, v: T);
 }
 struct Set;
 impl<T: Copy> Step<T, T> for Set {
+    const MOVES: bool = true;
     #[inline(always)]
     fn put(to: &mut T, v: T) {
         *to = v;
@@ -51,6 +54,9 @@ unsafe fn row<T: Copy, A, S: Step<T, A>>(dst: *mut u8, to: isize, src: *const u8
     let (dst, src) = (dst.cast::<A>(), src.cast::<T>());
     // SAFETY: the caller's promise.
     unsafe {
+        if to == 1 && from == 1 && S::MOVES {
+            return std::ptr::copy(src.cast::<A>(), dst, n);
+        }
         if to == 1 && from == 1 {
             let (dst, src) = (std::slice::from_raw_parts_mut(dst, n), std::slice::from_raw_parts(src, n));
             return dst.iter_mut().zip(src).for_each(|(d, s)| S::put(d, *s));
