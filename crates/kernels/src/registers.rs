@@ -56,3 +56,64 @@ registers! { f32 f64 }
 
 /// The most lanes that a register has.
 pub(crate) const WIDEST: usize = 16;
+
+/// Asks for the memory of `n` values from `p` on, to be there when it is needed; any address will do.
+#[inline(always)]
+pub(crate) fn prefetch<T>(p: *const T, n: usize) {
+    const LINE: usize = 64;
+    #[cfg(target_arch = "x86_64")]
+    for at in (0..n * size_of::<T>()).step_by(LINE) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a hint, which reads nothing; every x86-64 has the instruction.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(p.cast::<i8>().wrapping_add(at)) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (p, n, LINE);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gluonish_base::isa::{Isa, limit};
+
+    /// Two registers of numbers, taken apart and put together, and a part of one over another.
+    struct Moves;
+    impl<T: Registers> Body<T> for Moves {
+        type Out = (usize, Vec<f64>);
+        #[inline(always)]
+        fn run<I: Float + Vector<T = T>>(self, i: I) -> (usize, Vec<f64>) {
+            let from: Vec<T> = (0..2 * I::LANES).map(|k| T::from_f64(k as f64)).collect();
+            let mut to = vec![T::default(); 5 * I::LANES];
+            // SAFETY: there are two registers of numbers, and room for five.
+            unsafe {
+                let (a, b) = (i.load(from.as_ptr()), i.load(from.as_ptr().add(I::LANES)));
+                let (even, odd) = i.unzip(a, b);
+                let (first, second) = i.zip(a, b);
+                let part = i.load_or(from.as_ptr(), 3, b);
+                for (k, v) in [even, odd, first, second, part].into_iter().enumerate() {
+                    i.store_up_to(to.as_mut_ptr().add(k * I::LANES), v, I::LANES);
+                }
+            }
+            (I::LANES, to.into_iter().map(T::to_f64).collect())
+        }
+    }
+
+    fn check<T: Registers>() {
+        let (n, got) = T::enter(Moves);
+        let even = (0..n).map(|k| 2 * k);
+        let odd = (0..n).map(|k| 2 * k + 1);
+        let by_turns = (0..2 * n).map(|k| if k.is_multiple_of(2) { k / 2 } else { n + k / 2 });
+        let part = (0..n).map(|k| if k < 3 { k } else { n + k });
+        let want: Vec<f64> = even.chain(odd).chain(by_turns).chain(part).map(|k| k as f64).collect();
+        assert_eq!(got, want, "{n} lanes");
+    }
+
+    #[test]
+    fn lanes_go_where_they_should() {
+        for level in [Isa::Portable, Isa::Avx2, Isa::Avx512] {
+            limit(level);
+            check::<f32>();
+            check::<f64>();
+        }
+    }
+}

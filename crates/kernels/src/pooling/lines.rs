@@ -363,8 +363,10 @@ impl<T: Value> Body<T> for MaxBack<'_, T> {
     type Out = ();
     #[inline(always)]
     fn run<I: Float + Vector<T = T>>(self, i: I) {
+        let Lines { rows, cols, .. } = self.lines;
         // The windows of most networks, with numbers that the compiler knows.
-        match (self.lines.cols.kernel, self.lines.cols.stride) {
+        match (cols.kernel, cols.stride) {
+            (2, 2) if cols.pad == 0 && rows.pad == 0 && rows.kernel <= rows.stride => self.pairs(i),
             (2, 2) => self.with::<I, 2, 2>(i),
             (3, 2) => self.with::<I, 3, 2>(i),
             (3, 1) => self.with::<I, 3, 1>(i),
@@ -374,6 +376,60 @@ impl<T: Value> Body<T> for MaxBack<'_, T> {
 }
 
 impl<T: Value> MaxBack<'_, T> {
+    /// Windows of two columns that do not overlap and lie in the image from the start: all stays in registers.
+    #[inline(always)]
+    fn pairs<I: Float + Vector<T = T>>(self, i: I) {
+        let Lines { rows, cols, .. } = *self.lines;
+        let (dy, x, dx) = (self.dy, self.x, self.dx);
+        let (lowest, zero) = (i.c(f64::NEG_INFINITY), i.c(0.0));
+        let covered = cols.size.min(2 * cols.out);
+        let left = |from: usize| covered.saturating_sub(from).min(I::LANES);
+        let mut done = 0;
+        for o in 0..rows.out {
+            let (first, n) = (o * rows.stride, rows.taps(o).len());
+            for j in (0..cols.out).step_by(I::LANES) {
+                let (mut best, mut at) = (lowest, zero);
+                // SAFETY: rows lie in one piece, and only what lies before their end is read and stored.
+                unsafe {
+                    for ky in 0..n {
+                        let row = x.at(0, first + ky, 0).cast_const();
+                        let a = i.load_or(row.wrapping_add(2 * j), left(2 * j), lowest);
+                        let b = i.load_or(row.wrapping_add(2 * j + I::LANES), left(2 * j + I::LANES), lowest);
+                        let pair = i.unzip(a, b);
+                        for (kx, v) in [pair.0, pair.1].into_iter().enumerate() {
+                            // NaN is larger than any number, and the first one stays.
+                            let better = i.and(i.not(i.le(v, best)), i.eq(best, best));
+                            best = i.select(better, v, best);
+                            at = i.select(better, i.c((2 * ky + kx) as f64), at);
+                        }
+                    }
+                    let g = i.load_or(dy.at(0, o, j), (cols.out - j).min(I::LANES), zero);
+                    for ky in 0..n {
+                        let row = dx.at(0, first + ky, 0);
+                        let mine = |kx: usize| i.select(i.eq(at, i.c((2 * ky + kx) as f64)), g, zero);
+                        let (a, b) = i.zip(mine(0), mine(1));
+                        i.store_up_to(row.wrapping_add(2 * j), a, left(2 * j));
+                        i.store_up_to(row.wrapping_add(2 * j + I::LANES), b, left(2 * j + I::LANES));
+                    }
+                }
+            }
+            // SAFETY: these places belong to this task.
+            unsafe {
+                for y in done..first {
+                    std::slice::from_raw_parts_mut(dx.at(0, y, 0), cols.size).fill(T::default());
+                }
+                for y in first..first + n {
+                    std::slice::from_raw_parts_mut(dx.at(0, y, covered), cols.size - covered).fill(T::default());
+                }
+            }
+            done = first + n;
+        }
+        for y in done..rows.size {
+            // SAFETY: as above.
+            unsafe { std::slice::from_raw_parts_mut(dx.at(0, y, 0), cols.size) }.fill(T::default());
+        }
+    }
+
     /// `KERNEL` and `STRIDE` are those of columns, or 0.
     #[inline(always)]
     fn with<I: Float + Vector<T = T>, const KERNEL: usize, const STRIDE: usize>(self, i: I) {
@@ -386,7 +442,8 @@ impl<T: Value> MaxBack<'_, T> {
         let (row, narrow) = (lines.row(), lines.narrow());
         let grad_row = cols.stride * narrow;
         // The rows of a window, and gradients of them, each in the place that its number says.
-        let kept = rows.kernel;
+        let kept = rows.kernel.next_power_of_two();
+        let place = |y: usize| y & (kept - 1);
         let phases = room(&mut self.space.phases, kept * row, T::from_f64(f64::NEG_INFINITY));
         // A row of `dy` and, for each window, the number of the tap where its largest value stands.
         let back = room(&mut self.space.back, 2 * back_len, T::default());
@@ -415,9 +472,9 @@ impl<T: Value> MaxBack<'_, T> {
                     done = laid;
                 }
                 while laid < end {
-                    spread::<I, Max>(i, &lines, x.at(0, laid, 0), 0, 1, phases.add(laid % kept * row));
+                    spread::<I, Max>(i, &lines, x.at(0, laid, 0), 0, 1, phases.add(place(laid) * row));
                     for j in (0..grad_row).step_by(I::LANES) {
-                        i.store(grad.add(laid % kept * grad_row + j), zero);
+                        i.store(grad.add(place(laid) * grad_row + j), zero);
                     }
                     laid += 1;
                 }
@@ -426,7 +483,7 @@ impl<T: Value> MaxBack<'_, T> {
                     let mut best = i.c(f64::NEG_INFINITY);
                     let mut at = i.add(i.load(firsts.add(j)), top);
                     for ky in taps.clone() {
-                        let from = phases.add((o * rows.stride + ky - rows.pad) % kept * row + j);
+                        let from = phases.add(place(o * rows.stride + ky - rows.pad) * row + j);
                         let number = i.c((ky * cols.kernel) as f64);
                         for kx in 0..cols.kernel {
                             let v = i.load(from.add(lines.at(kx)));
@@ -441,7 +498,7 @@ impl<T: Value> MaxBack<'_, T> {
                     i.store(g.add(before_back + j), i.load_or(dy.at(0, o, j), left, zero));
                 }
                 for ky in taps {
-                    let to = grad.add((o * rows.stride + ky - rows.pad) % kept * grad_row);
+                    let to = grad.add(place(o * rows.stride + ky - rows.pad) * grad_row);
                     let number = i.c((ky * cols.kernel) as f64);
                     for p in 0..cols.stride {
                         for j in (0..places).step_by(I::LANES) {
@@ -461,7 +518,7 @@ impl<T: Value> MaxBack<'_, T> {
                 }
                 let next = if o + 1 < rows.out { ((o + 1) * rows.stride).saturating_sub(rows.pad) } else { laid };
                 while done < next.min(laid) {
-                    let from = grad.add(done % kept * grad_row).cast_const();
+                    let from = grad.add(place(done) * grad_row).cast_const();
                     gather(i, &lines, dx.at(0, done, 0), Laid { row: from, len: narrow });
                     done += 1;
                 }

@@ -7,6 +7,7 @@ use crate::dispatch::Elem;
 use crate::linalg::in_lines;
 use crate::map::{self, Class, Map};
 use crate::per_isa;
+use crate::registers::prefetch;
 use crate::rowwise::{Real, Target, real_type, values, with_real};
 use crate::view::{Cx, Mode, Out, View};
 use gluonish_base::{Dims, Result, Ticket, pool};
@@ -106,6 +107,9 @@ fn drop_some<T: Real>(cx: &Cx, x: &[T], ticket: Ticket, p: f64, to: &Target<T>) 
         for (b, (x, y)) in x.chunks(BATCH * group).zip(y.chunks_mut(BATCH * group)).enumerate() {
             let batch = &mut batch[..x.len().div_ceil(group)];
             let first = (from / group + b * BATCH) as u64;
+            // The values come while their words are made.
+            prefetch(x.as_ptr(), x.len());
+            prefetch(y.as_ptr(), y.len());
             match threshold {
                 Threshold::Always => y.fill(T::default()),
                 Threshold::Word(threshold) => {
