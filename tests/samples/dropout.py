@@ -33,13 +33,23 @@ def _words(ticket, n):
     return np.choose((i // np.uint64(16) % np.uint64(4)).astype(int), words) if n else zero
 
 
+def _dropped(ticket, n, p):
+    """Which of `n` values are dropped: half a word decides where that says the shares to a thousandth, else a word."""
+    half = round(p * 2**16)
+    if abs(half / 2**16 - p) > min(p, 1 - p) * 1e-3 or half == 2**16:
+        return _words(ticket, n) < p * 2**32
+    i = np.arange(n)
+    words = _words(ticket, -(-n // 128) * 64)[i // 128 * 64 + i % 64]
+    return np.where(i // 64 % 2, words >> np.uint64(16), words & np.uint64(0xFFFF)) < half
+
+
 def _again(x, ticket, p=0.5, axes=None):
     shape = [1 if axes and d in axes else n for d, n in enumerate(x.shape)]
-    dropped = (_words(ticket, int(np.prod(shape))) < p * 2**32).reshape(shape)
+    dropped = _dropped(ticket, int(np.prod(shape)), p).reshape(shape)
     return np.where(dropped, 0, x / (1 - p) if p < 1 else 0 * x)
 
 
-for _attrs in ({}, {"p": 0.2}, {"p": 0.0}, {"p": 1.0}, {"p": 0.3, "axes": (1,)}, {"axes": (0, 2)}):
+for _attrs in ({}, {"p": 0.2}, {"p": 0.001}, {"p": 0.0}, {"p": 1.0}, {"p": 0.3, "axes": (1,)}, {"axes": (0, 2)}):
     sample(
         "_dropout_again",
         real(3, 40, 5),

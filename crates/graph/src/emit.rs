@@ -4,13 +4,13 @@ use crate::deposit::{Deposit, Deposits};
 use crate::invoke::{In, Outs, invoke};
 use crate::tape::NUMBER;
 use crate::tape::node::{Inner, KeptValue, NodeRef};
-use crate::write::deposit;
+use crate::write::{deposit, deposit_some, inferred};
 use gluonish_base::tls::tls;
 use gluonish_base::{Cause, Error, Result};
 use gluonish_engine::TapeMark;
-use gluonish_kernels::{AttrVal, Attrs};
+use gluonish_kernels::{AttrVal, Attrs, Mode};
 use gluonish_ops::def::Saved;
-use gluonish_ops::{Emit, InputKind, Meta, Op, Rule, V, Vs, rows};
+use gluonish_ops::{Body, Emit, InputKind, Meta, Op, Rule, V, Vs, rows};
 use smallvec::SmallVec;
 use std::cell::RefCell;
 use std::sync::atomic::Ordering::Relaxed;
@@ -23,6 +23,11 @@ enum Value {
     Array(NDArray),
     /// The result of an op that has not run yet: it may be a gradient, which then is written where it belongs.
     Waiting(Box<Waiting>),
+    /// The first result of an op of so many that has not run yet; its others follow as `Part`s, which say where it is.
+    Several(Box<Waiting>, usize),
+    Part(u32),
+    /// A gradient that went where it belongs.
+    Delivered,
 }
 struct Waiting {
     op: &'static Op,
@@ -50,6 +55,16 @@ impl Values {
             V::Absent => NUMBER,
         }
     }
+    /// Shape and type of a result that waits for its op, where they are known before.
+    fn expected(&self, v: V) -> Result<Option<Meta>> {
+        let V::Node(i) = v else { return Ok(None) };
+        let all = self.0.borrow();
+        let Some(Value::Waiting(w)) = all.get(i as usize) else { return Ok(None) };
+        if !matches!(w.op.body, Body::Map(_) | Body::Kernel(_)) {
+            return Ok(None);
+        }
+        self.with(&w.ins, |ins| inferred(w.op, ins, &w.attrs)).map(Some)
+    }
     /// Calls `f` with values, none of which waits, as operands.
     fn with<T>(&self, ins: &[V], f: impl FnOnce(&[In<'_>]) -> Result<T>) -> Result<T> {
         let all = self.0.borrow();
@@ -58,7 +73,7 @@ impl Values {
             operands.push(match v {
                 V::Node(i) => match &all[*i as usize] {
                     Value::Array(a) => In::Array(a),
-                    Value::Waiting(_) => return Err(Cause::Failed("a value is not there yet".into()).into()),
+                    _ => return Err(Cause::Failed("a value is not there yet".into()).into()),
                 },
                 V::Scalar(s) => In::Scalar(*s),
                 V::Absent => In::Absent,
@@ -79,9 +94,73 @@ impl Values {
         ins.iter().try_for_each(|v| self.finish(*v, None).map(drop))?;
         Ok(self.push(Value::Waiting(Box::new(Waiting { op, ins: SmallVec::from_slice(ins), attrs: attrs.clone() }))))
     }
+    /// The same for an op of `count` outputs.
+    fn call_all_later(&self, op: &'static Op, ins: &[V], attrs: &Attrs, count: usize) -> Result<Vs> {
+        ins.iter().try_for_each(|v| self.finish(*v, None).map(drop))?;
+        let waiting = Box::new(Waiting { op, ins: SmallVec::from_slice(ins), attrs: attrs.clone() });
+        let first = self.push(Value::Several(waiting, count));
+        let V::Node(number) = first else { return Ok(SmallVec::new()) };
+        let mut values = Vs::from_slice(&[first]);
+        (1..count).for_each(|_| values.push(self.push(Value::Part(number))));
+        Ok(values)
+    }
+    /// Runs the op of several outputs whose first is value `first`; those for which `offered` has a buffer go there if
+    /// they suit.
+    fn finish_several(&self, first: u32, offered: &[Option<&Deposit>]) -> Result {
+        let (outs, delivered) = {
+            let all = self.0.borrow();
+            let Some(Value::Several(w, _)) = all.get(first as usize) else { return Ok(()) };
+            let buffers: SmallVec<[_; 4]> = offered.iter().map(|d| d.map(|d| d.buffer.clone())).collect();
+            let some = buffers.iter().any(Option::is_some);
+            match self.with(&w.ins, |ins| if some { deposit_some(w.op, ins, &w.attrs, &buffers) } else { Ok(None) })? {
+                Some(outs) => (outs, true),
+                None => (self.with(&w.ins, |ins| invoke(w.op, ins, &w.attrs))?.into_iter().collect(), false),
+            }
+        };
+        let mut all = self.0.borrow_mut();
+        for (k, out) in outs.into_iter().enumerate() {
+            all[first as usize + k] = match offered.get(k).copied().flatten().filter(|_| delivered) {
+                Some(d) => {
+                    d.filled.set(true);
+                    Value::Delivered
+                }
+                None => Value::Array(out),
+            };
+        }
+        Ok(())
+    }
+    /// Runs ops of several outputs that still wait: what is given to one input alone goes to the buffer on offer for it.
+    fn deliver_several(&self, given: &[(usize, V)], deposits: &Deposits) -> Result {
+        let waiting: SmallVec<[(u32, usize); 2]> = self
+            .0
+            .borrow()
+            .iter()
+            .enumerate()
+            .filter_map(|(i, v)| if let Value::Several(_, count) = v { Some((i as u32, *count)) } else { None })
+            .collect();
+        for (first, count) in waiting {
+            let offer = |k: usize| {
+                let mut takers = given.iter().filter(|g| g.1 == V::Node(first + k as u32));
+                let taker = takers.next().filter(|_| takers.next().is_none())?;
+                deposits.iter().find(|d| d.input == taker.0 && d.mode == Mode::Write)
+            };
+            let offered: SmallVec<[_; 4]> = (0..count).map(offer).collect();
+            self.finish_several(first, &offered)?;
+        }
+        Ok(())
+    }
     /// Runs the op that `v` waits for, if any: into a buffer where one is offered and suits, which is then the answer.
     fn finish(&self, v: V, offered: Option<&Deposit>) -> Result<bool> {
         let V::Node(i) = v else { return Ok(false) };
+        let several = match self.0.borrow().get(i as usize) {
+            Some(Value::Several(..)) => Some(i),
+            Some(Value::Part(first)) => Some(*first),
+            Some(Value::Delivered) => return Ok(true),
+            _ => None,
+        };
+        if let Some(first) = several {
+            return self.finish_several(first, &[]).map(|()| false);
+        }
         let out = {
             let all = self.0.borrow();
             let Some(Value::Waiting(w)) = all.get(i as usize) else { return Ok(false) };
@@ -120,17 +199,23 @@ impl Emit for Eager<'_> {
         if self.deposits.is_empty() {
             return self.values.call(op, ins, attrs);
         }
-        if op.count_outputs(attrs, ins.len()) == 1 {
-            return Ok(SmallVec::from_slice(&[self.values.call_later(op, ins, attrs)?]));
+        match op.count_outputs(attrs, ins.len()) {
+            1 => Ok(SmallVec::from_slice(&[self.values.call_later(op, ins, attrs)?])),
+            n => self.values.call_all_later(op, ins, attrs, n),
         }
-        ins.iter().try_for_each(|v| self.values.finish(*v, None).map(drop))?;
-        self.values.call(op, ins, attrs)
     }
     fn meta(&self, v: V) -> Meta {
-        if let Err(e) = self.values.finish(v, None) {
-            self.fail(e);
+        // To be asked for its shape is no reason for an op to run.
+        match self.values.expected(v).and_then(|known| match known {
+            Some(meta) => Ok(meta),
+            None => self.values.finish(v, None).map(|_| self.values.meta(v)),
+        }) {
+            Ok(meta) => meta,
+            Err(e) => {
+                self.fail(e);
+                NUMBER
+            }
         }
-        self.values.meta(v)
     }
     fn saved(&self, what: Saved) -> Result<V> {
         let Some(kept) = self.inner.kept.iter().find(|k| k.what == what) else {
@@ -235,6 +320,7 @@ pub(crate) fn run_rule(
     }
     let mut out = Grads::new();
     let given = e.given.into_inner();
+    e.values.deliver_several(&given, deposits)?;
     for (k, &(i, v)) in given.iter().enumerate() {
         // What is also the gradient of another input must be an array.
         let twice = given.iter().enumerate().any(|(j, g)| j != k && g.1 == v);

@@ -1,6 +1,6 @@
 //! Writing into arrays that exist: `out=`, in-place operators, slice assignment, updates of state.
 use crate::array::NDArray;
-use crate::invoke::{In, call_kernel, context, contiguous_copy, explain, invoke};
+use crate::invoke::{In, call_kernel, context, contiguous_copy, device_of, explain, invoke};
 use crate::launch::{Launch, Operands, guarded, in_caller, threads_here, write_inline};
 use crate::tape;
 use crate::update::update;
@@ -18,7 +18,7 @@ pub fn invoke_into(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, dst: &NDArray
     if op.overlays.is_some() {
         return update(op, ins, attrs, &[dst]).map(drop);
     }
-    let device = crate::invoke::device_of(op, ins)?;
+    let device = device_of(op, ins)?;
     if ins.iter().any(|i| i.array().is_some()) && device != dst.device() {
         let text = format!("the inputs are on {} and the output is on {}", device.name(), dst.device().name());
         return Err(Error::new(Cause::Device(text)).in_op(op.name));
@@ -41,7 +41,7 @@ pub fn invoke_into(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, dst: &NDArray
     write(op, ins, attrs, dst)
 }
 
-fn inferred(op: &'static Op, ins: &[In<'_>], attrs: &Attrs) -> Result<Meta> {
+pub(crate) fn inferred(op: &'static Op, ins: &[In<'_>], attrs: &Attrs) -> Result<Meta> {
     all_inferred(op, ins, attrs).map(|metas| metas[0])
 }
 
@@ -278,6 +278,47 @@ pub(crate) fn deposit(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, dst: &NDAr
         return Ok(false);
     }
     run_over(op, ins, attrs, dst, mode, whole_or_part(dst, mode)).map(|()| true)
+}
+
+/// As `deposit` for an op of several outputs: those that have a buffer in `to` go there, the others become new arrays. None,
+/// with nothing done, also where the op is so small that a copy costs less than handing it over.
+pub(crate) fn deposit_some(
+    op: &'static Op,
+    ins: &[In<'_>],
+    attrs: &Attrs,
+    to: &[Option<NDArray>],
+) -> Result<Option<SmallVec<[NDArray; 4]>>> {
+    let device = device_of(op, ins)?;
+    let metas = all_inferred(op, ins, attrs)?;
+    let plain = matches!(op.body, Body::Kernel(_)) && op.overlays.is_none() && op.updates.is_empty();
+    let suits = |(dst, meta): (&Option<NDArray>, &Meta)| {
+        let Some(dst) = dst else { return true };
+        !reads(ins, dst) && *meta == (Meta { shape: *dst.shape(), dtype: dst.dtype() })
+    };
+    let twice =
+        |i: usize| to[..i].iter().flatten().any(|a| to[i].as_ref().is_some_and(|b| a.storage().same(b.storage())));
+    if !plain || metas.len() != to.len() || !to.iter().zip(&metas).all(suits) || (0..to.len()).any(twice) {
+        return Ok(None);
+    }
+    let views: SmallVec<[_; 4]> =
+        ins.iter().map(|i| crate::invoke::view_of(i, std::ptr::null(), metas[0].dtype)).collect();
+    let cost = op.cost_ns(&Call { ins: &views, attrs, training: false }, &metas);
+    if threads_here(cost).is_some() {
+        return Ok(None);
+    }
+    let mut outs = SmallVec::<[NDArray; 4]>::new();
+    for (dst, meta) in to.iter().zip(&metas) {
+        outs.push(match dst {
+            Some(dst) => dst.clone(),
+            None => NDArray::deferred(device, meta.dtype, &meta.shape).map_err(|e| explain(e, op, ins))?,
+        });
+    }
+    let writes: SmallVec<[(&Var, Write); 4]> =
+        outs.iter().map(|o| (o.storage(), whole_or_part(o, Mode::Write))).collect();
+    let launch = Launch { op, cx: context(op, ins, device), cost, device, site: Site::here() };
+    launch.push(ins, &outs, attrs, Mode::Write, &writes)?;
+    drop(writes);
+    Ok(Some(outs))
 }
 
 /// The inputs as they were before the write: those that share memory with `dst` keep their place in the graph, and their

@@ -24,6 +24,7 @@ pub mod pooling;
 pub mod ramp;
 pub mod random;
 pub mod reduce;
+mod registers;
 pub mod resize;
 pub mod rnn;
 pub mod rotary;

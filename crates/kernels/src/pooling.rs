@@ -5,11 +5,11 @@
 mod lines;
 
 use crate::conv::{Extent, Planes};
-use crate::dispatch::Elem;
 use crate::linalg::in_type;
+use crate::registers::Registers;
 use crate::view::{Cx, Mode, Out, View};
 use gluonish_base::{DType, Result, pool};
-use lines::Lines;
+use lines::{Lines, Space};
 use std::ops::Range;
 
 /// Where windows lie.
@@ -53,7 +53,7 @@ impl Windows {
     }
 }
 
-trait Value: Elem + PartialOrd + std::ops::Add<Output = Self> + std::ops::Mul<Output = Self> {}
+trait Value: Registers + PartialOrd + std::ops::Add<Output = Self> + std::ops::Mul<Output = Self> {}
 impl Value for f32 {}
 impl Value for f64 {}
 
@@ -113,50 +113,70 @@ fn put<T: Value>(p: *mut T, v: T, mode: Mode) {
     unsafe { *p = if mode == Mode::Write { v } else { *p + v } };
 }
 
+/// Values of the planes that one task works on, at least.
+const SHARE: usize = 1 << 15;
+
 /// Runs `f` for every plane of the images, with `N` operands in the type that is computed in.
 fn planes<const N: usize>(
     cx: &Cx,
     ins: [&View<'_>; N],
     how: &Windows,
     out: &Out<'_>,
-    f32s: impl Fn(&[Planes<f32>], &Planes<f32>, Mode, usize) + Sync,
-    f64s: impl Fn(&[Planes<f64>], &Planes<f64>, Mode, usize) + Sync,
+    f32s: impl Fn(&[Planes<f32>], &Planes<f32>, Mode, usize, &mut Space<f32>) + Sync,
+    f64s: impl Fn(&[Planes<f64>], &Planes<f64>, Mode, usize, &mut Space<f64>) + Sync,
 ) -> Result {
+    /// Some planes for each task, which share its memory.
+    fn share<T>(
+        cx: &Cx,
+        ins: &[View<'_>],
+        last: bool,
+        out: &Out<'_>,
+        f: impl Fn(&[Planes<T>], &Planes<T>, Mode, usize, &mut Space<T>) + Sync,
+    ) -> Result
+    where
+        T: Value,
+    {
+        let all: Vec<Planes<T>> = ins.iter().map(|v| Planes::new(v, last)).collect::<Result<_>>()?;
+        let (to, mode) = (Planes::new(&out.view, last)?, out.mode);
+        let count = to.count * to.channels;
+        let area = |p: &Planes<T>| p.size.iter().product::<usize>();
+        let each = (SHARE / all.iter().map(area).fold(area(&to), usize::max).max(1)).max(1);
+        pool::run(count.div_ceil(each), cx.threads, |task| {
+            let mut space = Space::default();
+            for plane in task * each..count.min((task + 1) * each) {
+                f(&all, &to, mode, plane, &mut space);
+            }
+        });
+        Ok(())
+    }
     let kind = if out.view.dtype == DType::F64 { DType::F64 } else { DType::F32 };
     in_type(cx, kind, &ins.map(|v| *v), &[*out], |ins, outs| {
-        let (view, mode) = (&outs[0].view, outs[0].mode);
-        let last = how.channels_last;
         if kind == DType::F64 {
-            let all: Vec<Planes<f64>> = ins.iter().map(|v| Planes::new(v, last)).collect::<Result<_>>()?;
-            let to = Planes::new(view, last)?;
-            pool::run(to.count * to.channels, cx.threads, |plane| f64s(&all, &to, mode, plane));
+            share(cx, ins, how.channels_last, &outs[0], f64s)
         } else {
-            let all: Vec<Planes<f32>> = ins.iter().map(|v| Planes::new(v, last)).collect::<Result<_>>()?;
-            let to = Planes::new(view, last)?;
-            pool::run(to.count * to.channels, cx.threads, |plane| f32s(&all, &to, mode, plane));
+            share(cx, ins, how.channels_last, &outs[0], f32s)
         }
-        Ok(())
     })
 }
 
 /// The largest value of each window.
 pub fn max(cx: &Cx, x: &View<'_>, how: &Windows, out: &Out<'_>) -> Result {
-    fn plane<T: Value>(ins: &[Planes<T>], to: &Planes<T>, mode: Mode, i: usize, how: &Windows) {
+    fn plane<T: Value>(ins: &[Planes<T>], to: &Planes<T>, mode: Mode, i: usize, how: &Windows, space: &mut Space<T>) {
         let (x, y) = (Plane::of(&ins[0], i), Plane::of(to, i));
         if let Some(lines) = Lines::of(how, &ins[0], to, mode) {
-            return lines.max(x, y);
+            return lines.max(x, y, space);
         }
         how.each(to.size, ins[0].size, |[a, b, c], window, _| {
             let v = x.largest(&window).map_or(T::from_f64(f64::NEG_INFINITY), |(_, v)| v);
             put(y.at(a, b, c), v, mode);
         });
     }
-    planes(cx, [x], how, out, |i, o, m, p| plane(i, o, m, p, how), |i, o, m, p| plane(i, o, m, p, how))
+    planes(cx, [x], how, out, |i, o, m, p, s| plane(i, o, m, p, how, s), |i, o, m, p, s| plane(i, o, m, p, how, s))
 }
 
 /// Of each window of `x` the value of `g` that stands where the largest of `x` does.
 pub fn pick(cx: &Cx, g: &View<'_>, x: &View<'_>, how: &Windows, out: &Out<'_>) -> Result {
-    fn plane<T: Value>(ins: &[Planes<T>], to: &Planes<T>, mode: Mode, i: usize, how: &Windows) {
+    fn plane<T: Value>(ins: &[Planes<T>], to: &Planes<T>, mode: Mode, i: usize, how: &Windows, _: &mut Space<T>) {
         let (g, x, y) = (Plane::of(&ins[0], i), Plane::of(&ins[1], i), Plane::of(to, i));
         how.each(to.size, ins[1].size, |[a, b, c], window, _| {
             // SAFETY: a place of the window, which lies in the plane.
@@ -164,15 +184,15 @@ pub fn pick(cx: &Cx, g: &View<'_>, x: &View<'_>, how: &Windows, out: &Out<'_>) -
             put(y.at(a, b, c), v, mode);
         });
     }
-    planes(cx, [g, x], how, out, |i, o, m, p| plane(i, o, m, p, how), |i, o, m, p| plane(i, o, m, p, how))
+    planes(cx, [g, x], how, out, |i, o, m, p, s| plane(i, o, m, p, how, s), |i, o, m, p, s| plane(i, o, m, p, how, s))
 }
 
 /// The gradient of `max`: each value of `dy` goes where the largest value of its window of `x` stands.
 pub fn max_grad(cx: &Cx, dy: &View<'_>, x: &View<'_>, how: &Windows, out: &Out<'_>) -> Result {
-    fn plane<T: Value>(ins: &[Planes<T>], to: &Planes<T>, mode: Mode, i: usize, how: &Windows) {
+    fn plane<T: Value>(ins: &[Planes<T>], to: &Planes<T>, mode: Mode, i: usize, how: &Windows, space: &mut Space<T>) {
         let (dy, x, dx) = (Plane::of(&ins[0], i), Plane::of(&ins[1], i), Plane::of(to, i));
         if let Some(lines) = Lines::of(how, to, &ins[0], mode).filter(|_| ins[1].by[2] == 1) {
-            return lines.max_grad(dy, x, dx);
+            return lines.max_grad(dy, x, dx, space);
         }
         clear(&dx, to, mode);
         how.each(ins[0].size, to.size, |[a, b, c], window, _| {
@@ -182,7 +202,7 @@ pub fn max_grad(cx: &Cx, dy: &View<'_>, x: &View<'_>, how: &Windows, out: &Out<'
             }
         });
     }
-    planes(cx, [dy, x], how, out, |i, o, m, p| plane(i, o, m, p, how), |i, o, m, p| plane(i, o, m, p, how))
+    planes(cx, [dy, x], how, out, |i, o, m, p, s| plane(i, o, m, p, how, s), |i, o, m, p, s| plane(i, o, m, p, how, s))
 }
 
 fn clear<T: Value>(plane: &Plane<T>, of: &Planes<T>, mode: Mode) {
@@ -194,10 +214,10 @@ fn clear<T: Value>(plane: &Plane<T>, of: &Planes<T>, mode: Mode) {
 
 /// The sum or the mean of each window.
 pub fn sum(cx: &Cx, x: &View<'_>, how: &Windows, out: &Out<'_>) -> Result {
-    fn plane<T: Value>(ins: &[Planes<T>], to: &Planes<T>, mode: Mode, i: usize, how: &Windows) {
+    fn plane<T: Value>(ins: &[Planes<T>], to: &Planes<T>, mode: Mode, i: usize, how: &Windows, space: &mut Space<T>) {
         let (x, y) = (Plane::of(&ins[0], i), Plane::of(to, i));
         if let Some(lines) = Lines::of(how, &ins[0], to, mode) {
-            return lines.sum(x, y);
+            return lines.sum(x, y, space);
         }
         how.each(to.size, ins[0].size, |[a, b, c], window, count| {
             let mut total = T::default();
@@ -206,7 +226,7 @@ pub fn sum(cx: &Cx, x: &View<'_>, how: &Windows, out: &Out<'_>) -> Result {
             put(y.at(a, b, c), total * share(how, count), mode);
         });
     }
-    planes(cx, [x], how, out, |i, o, m, p| plane(i, o, m, p, how), |i, o, m, p| plane(i, o, m, p, how))
+    planes(cx, [x], how, out, |i, o, m, p, s| plane(i, o, m, p, how, s), |i, o, m, p, s| plane(i, o, m, p, how, s))
 }
 
 /// The part that each value of a window has in its result.
@@ -217,10 +237,10 @@ fn share<T: Value>(how: &Windows, count: usize) -> T {
 
 /// The gradient of `sum`: each value of `dy` goes to all places of its window.
 pub fn sum_grad(cx: &Cx, dy: &View<'_>, how: &Windows, out: &Out<'_>) -> Result {
-    fn plane<T: Value>(ins: &[Planes<T>], to: &Planes<T>, mode: Mode, i: usize, how: &Windows) {
+    fn plane<T: Value>(ins: &[Planes<T>], to: &Planes<T>, mode: Mode, i: usize, how: &Windows, space: &mut Space<T>) {
         let (dy, dx) = (Plane::of(&ins[0], i), Plane::of(to, i));
         if let Some(lines) = Lines::of(how, to, &ins[0], mode) {
-            return lines.sum_grad(dy, dx);
+            return lines.sum_grad(dy, dx, space);
         }
         clear(&dx, to, mode);
         how.each(ins[0].size, to.size, |[a, b, c], window, count| {
@@ -229,7 +249,7 @@ pub fn sum_grad(cx: &Cx, dy: &View<'_>, how: &Windows, out: &Out<'_>) -> Result 
             dx.window(&window, |p| put(p, g, Mode::Add));
         });
     }
-    planes(cx, [dy], how, out, |i, o, m, p| plane(i, o, m, p, how), |i, o, m, p| plane(i, o, m, p, how))
+    planes(cx, [dy], how, out, |i, o, m, p, s| plane(i, o, m, p, how, s), |i, o, m, p, s| plane(i, o, m, p, how, s))
 }
 
 /// Where window `i` of `out` that share an axis of `size` among them lies; neighbours may overlap by one.
@@ -254,7 +274,7 @@ const EVENLY: Windows =
 
 /// The means of windows that divide images evenly, as many as the output has places.
 pub fn adaptive_mean(cx: &Cx, x: &View<'_>, out: &Out<'_>) -> Result {
-    fn plane<T: Value>(ins: &[Planes<T>], to: &Planes<T>, mode: Mode, i: usize) {
+    fn plane<T: Value>(ins: &[Planes<T>], to: &Planes<T>, mode: Mode, i: usize, _: &mut Space<T>) {
         let (x, y) = (Plane::of(&ins[0], i), Plane::of(to, i));
         each_shared(to.size, ins[0].size, |[a, b, c], window, count| {
             let mut total = T::default();
@@ -268,7 +288,7 @@ pub fn adaptive_mean(cx: &Cx, x: &View<'_>, out: &Out<'_>) -> Result {
 
 /// The gradient of `adaptive_mean`.
 pub fn adaptive_mean_grad(cx: &Cx, dy: &View<'_>, out: &Out<'_>) -> Result {
-    fn plane<T: Value>(ins: &[Planes<T>], to: &Planes<T>, mode: Mode, i: usize) {
+    fn plane<T: Value>(ins: &[Planes<T>], to: &Planes<T>, mode: Mode, i: usize, _: &mut Space<T>) {
         let (dy, dx) = (Plane::of(&ins[0], i), Plane::of(to, i));
         clear(&dx, to, mode);
         each_shared(ins[0].size, to.size, |[a, b, c], window, count| {

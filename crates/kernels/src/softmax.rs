@@ -5,16 +5,20 @@
 //! the innermost, several columns side by side. A row too long for the cache is cut into pieces whose maxima and sums are
 //! joined in order.
 mod length;
+pub(crate) mod row;
 mod small;
 
 use crate::linalg::in_lines;
 use crate::map::{Class, Map};
 use crate::reduce::{Acc, Fold, Max, Sink, Source, Sum, fold_rows, fold_tile, sum_type};
+use crate::registers::Registers;
 use crate::view::{Cx, Out, View};
 use crate::walk::{Shared, Walk};
 use gluonish_base::isa::isa;
 use gluonish_base::{Cause, DType, Dims, Result, pool};
+use row::Row;
 use smallvec::SmallVec;
+use std::ops::Add;
 use std::slice::from_raw_parts;
 
 pub use length::softmax_of_length;
@@ -101,7 +105,7 @@ const TILE: usize = 1024;
 const REPEAT: usize = crate::map::sweep::REPEAT / 4;
 
 /// A floating type that blocks are computed in.
-trait Real: Acc + PartialOrd {
+trait Real: Acc + Registers + PartialOrd + Add<Output = Self> {
     const CLASS: Class;
     type Largest: Fold<Self>;
     type Total: Fold<Self>;
@@ -280,8 +284,11 @@ impl<A: Real> Job<A> {
                 self.rest.for_each(task * each, rows.min((task + 1) * each), |at| {
                     let block = Block::Row(self.len);
                     self.row(block, at, &mut scratch, |lines, s| {
-                        self.statistics(block, lines, s);
-                        self.finish(block, lines, s);
+                        A::enter(Row { lines, n: self.len, step: self.step });
+                        if self.dy.is_some() && self.is_cooled() {
+                            // SAFETY: the result is a whole block.
+                            unsafe { self.cool(block, lines.out, lines.out, s) };
+                        }
                     });
                 });
             });

@@ -31,7 +31,8 @@ macro_rules! simd {
 macro_rules! float {
     ($t:ident, $v:ident, $lanes:literal, $functions:ident,
      $set:ident $add:ident $sub:ident $mul:ident $div:ident $sqrt:ident $round:ident $fma:ident $min:ident $max:ident
-     $and:ident $andnot:ident $or:ident $xor:ident $cmp:ident $blend:ident $signs:ident $load:ident $store:ident) => {
+     $and:ident $andnot:ident $or:ident $xor:ident $cmp:ident $blend:ident $signs:ident $load:ident $store:ident
+     $apart:ident $low:ident $high:ident $halves:ident) => {
         impl Num for Avx2<$t> {
             type V = $v;
             type M = $v;
@@ -109,9 +110,27 @@ macro_rules! float {
                 unsafe { $load(p, head::<{ size_of::<$t>() }>(n)) }
             }
             #[inline(always)]
+            unsafe fn load_or(self, p: *const $t, n: usize, other: $v) -> $v {
+                // SAFETY: the mask covers the first `n` lanes, which the caller says are readable; it has the size of a
+                // register.
+                unsafe {
+                    let mask = head::<{ size_of::<$t>() }>(n);
+                    $blend(other, $load(p, mask), transmute::<__m256i, $v>(mask))
+                }
+            }
+            #[inline(always)]
             unsafe fn store_part(self, p: *mut $t, v: $v, n: usize) {
                 // SAFETY: the mask covers the first `n` lanes, which the caller says are writable.
                 unsafe { $store(p, head::<{ size_of::<$t>() }>(n), v) }
+            }
+            #[inline(always)]
+            fn unzip(self, a: $v, b: $v) -> ($v, $v) {
+                simd!($apart(a, b))
+            }
+            #[inline(always)]
+            fn zip(self, a: $v, b: $v) -> ($v, $v) {
+                let (low, high) = simd!(($low(a, b), $high(a, b)));
+                simd!(($halves::<0x20>(low, high), $halves::<0x31>(low, high)))
             }
         }
     };
@@ -120,11 +139,41 @@ macro_rules! float {
 float!(f32, __m256, 8, single_functions,
     _mm256_set1_ps _mm256_add_ps _mm256_sub_ps _mm256_mul_ps _mm256_div_ps _mm256_sqrt_ps _mm256_round_ps
     _mm256_fmadd_ps _mm256_min_ps _mm256_max_ps _mm256_and_ps _mm256_andnot_ps _mm256_or_ps _mm256_xor_ps
-    _mm256_cmp_ps _mm256_blendv_ps _mm256_movemask_ps _mm256_maskload_ps _mm256_maskstore_ps);
+    _mm256_cmp_ps _mm256_blendv_ps _mm256_movemask_ps _mm256_maskload_ps _mm256_maskstore_ps
+    apart_ps _mm256_unpacklo_ps _mm256_unpackhi_ps _mm256_permute2f128_ps);
 float!(f64, __m256d, 4, double_functions,
     _mm256_set1_pd _mm256_add_pd _mm256_sub_pd _mm256_mul_pd _mm256_div_pd _mm256_sqrt_pd _mm256_round_pd
     _mm256_fmadd_pd _mm256_min_pd _mm256_max_pd _mm256_and_pd _mm256_andnot_pd _mm256_or_pd _mm256_xor_pd
-    _mm256_cmp_pd _mm256_blendv_pd _mm256_movemask_pd _mm256_maskload_pd _mm256_maskstore_pd);
+    _mm256_cmp_pd _mm256_blendv_pd _mm256_movemask_pd _mm256_maskload_pd _mm256_maskstore_pd
+    apart_pd _mm256_unpacklo_pd _mm256_unpackhi_pd _mm256_permute2f128_pd);
+
+/// Even and odd lanes of two registers.
+///
+/// # Safety
+/// The processor has AVX2.
+#[inline(always)]
+unsafe fn apart_ps(a: __m256, b: __m256) -> (__m256, __m256) {
+    // SAFETY: the caller's. Each shuffle works on halves; the last ones put pairs of lanes in order.
+    unsafe {
+        let even = _mm256_castps_pd(_mm256_shuffle_ps::<0b10_00_10_00>(a, b));
+        let odd = _mm256_castps_pd(_mm256_shuffle_ps::<0b11_01_11_01>(a, b));
+        let sorted = |v| _mm256_castpd_ps(_mm256_permute4x64_pd::<0b11_01_10_00>(v));
+        (sorted(even), sorted(odd))
+    }
+}
+
+/// The same for float64.
+///
+/// # Safety
+/// The processor has AVX2.
+#[inline(always)]
+unsafe fn apart_pd(a: __m256d, b: __m256d) -> (__m256d, __m256d) {
+    // SAFETY: the caller's.
+    unsafe {
+        let (even, odd) = (_mm256_unpacklo_pd(a, b), _mm256_unpackhi_pd(a, b));
+        (_mm256_permute4x64_pd::<0b11_01_10_00>(even), _mm256_permute4x64_pd::<0b11_01_10_00>(odd))
+    }
+}
 
 /// A mask over the first `n` lanes of `SIZE` bytes each.
 ///

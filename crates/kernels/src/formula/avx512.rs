@@ -31,7 +31,8 @@ macro_rules! simd {
 macro_rules! float {
     ($t:ident, $v:ident, $m:ident, $lanes:literal, $functions:ident,
      $set:ident $add:ident $sub:ident $mul:ident $div:ident $sqrt:ident $round:ident $fma:ident $min:ident $max:ident
-     $and:ident $andnot:ident $or:ident $xor:ident $cmp:ident $blend:ident $load:ident $store:ident) => {
+     $and:ident $andnot:ident $or:ident $xor:ident $cmp:ident $blend:ident $load:ident $load_or:ident $store:ident
+     $permute:ident $apart:expr, $together:expr) => {
         impl Num for Avx512<$t> {
             type V = $v;
             type M = $m;
@@ -130,22 +131,49 @@ macro_rules! float {
                 unsafe { $load(((1u32 << n) - 1) as $m, p) }
             }
             #[inline(always)]
+            unsafe fn load_or(self, p: *const $t, n: usize, other: $v) -> $v {
+                // SAFETY: the mask covers the first `n` lanes, which the caller says are readable.
+                unsafe { $load_or(other, ((1u32 << n) - 1) as $m, p) }
+            }
+            #[inline(always)]
             unsafe fn store_part(self, p: *mut $t, v: $v, n: usize) {
                 // SAFETY: the mask covers the first `n` lanes, which the caller says are writable.
                 unsafe { $store(p, ((1u32 << n) - 1) as $m, v) }
+            }
+            #[inline(always)]
+            fn unzip(self, a: $v, b: $v) -> ($v, $v) {
+                let [even, odd] = simd!($apart);
+                simd!(($permute(a, even, b), $permute(a, odd, b)))
+            }
+            #[inline(always)]
+            fn zip(self, a: $v, b: $v) -> ($v, $v) {
+                let [first, second] = simd!($together);
+                simd!(($permute(a, first, b), $permute(a, second, b)))
             }
         }
     };
 }
 
 float!(f32, __m512, __mmask16, 16, single_functions,
-    _mm512_set1_ps _mm512_add_ps _mm512_sub_ps _mm512_mul_ps _mm512_div_ps _mm512_sqrt_ps _mm512_roundscale_ps
-    _mm512_fmadd_ps _mm512_min_ps _mm512_max_ps _mm512_and_ps _mm512_andnot_ps _mm512_or_ps _mm512_xor_ps
-    _mm512_cmp_ps_mask _mm512_mask_blend_ps _mm512_maskz_loadu_ps _mm512_mask_storeu_ps);
+_mm512_set1_ps _mm512_add_ps _mm512_sub_ps _mm512_mul_ps _mm512_div_ps _mm512_sqrt_ps _mm512_roundscale_ps
+_mm512_fmadd_ps _mm512_min_ps _mm512_max_ps _mm512_and_ps _mm512_andnot_ps _mm512_or_ps _mm512_xor_ps
+_mm512_cmp_ps_mask _mm512_mask_blend_ps _mm512_maskz_loadu_ps _mm512_mask_loadu_ps _mm512_mask_storeu_ps
+_mm512_permutex2var_ps
+[
+    _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30),
+    _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31),
+],
+[
+    _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23),
+    _mm512_setr_epi32(8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31),
+]);
 float!(f64, __m512d, __mmask8, 8, double_functions,
     _mm512_set1_pd _mm512_add_pd _mm512_sub_pd _mm512_mul_pd _mm512_div_pd _mm512_sqrt_pd _mm512_roundscale_pd
     _mm512_fmadd_pd _mm512_min_pd _mm512_max_pd _mm512_and_pd _mm512_andnot_pd _mm512_or_pd _mm512_xor_pd
-    _mm512_cmp_pd_mask _mm512_mask_blend_pd _mm512_maskz_loadu_pd _mm512_mask_storeu_pd);
+    _mm512_cmp_pd_mask _mm512_mask_blend_pd _mm512_maskz_loadu_pd _mm512_mask_loadu_pd _mm512_mask_storeu_pd
+    _mm512_permutex2var_pd
+    [_mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14), _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15)],
+    [_mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11), _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15)]);
 
 impl Bits for Avx512<f32> {
     #[inline(always)]

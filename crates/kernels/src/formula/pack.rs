@@ -76,6 +76,23 @@ where
         v
     }
     #[inline(always)]
+    unsafe fn load_or(self, p: *const T, n: usize, other: [T; LANES]) -> [T; LANES] {
+        let mut v = other;
+        // SAFETY: the caller gives `n` readable values, at most `LANES`.
+        unsafe { std::ptr::copy_nonoverlapping(p, v.as_mut_ptr(), n) };
+        v
+    }
+    #[inline(always)]
+    fn unzip(self, a: [T; LANES], b: [T; LANES]) -> ([T; LANES], [T; LANES]) {
+        let lane = |k: usize| if k < LANES { a[k] } else { b[k - LANES] };
+        (from_fn(|k| lane(2 * k)), from_fn(|k| lane(2 * k + 1)))
+    }
+    #[inline(always)]
+    fn zip(self, a: [T; LANES], b: [T; LANES]) -> ([T; LANES], [T; LANES]) {
+        let lane = |k: usize| if k.is_multiple_of(2) { a[k / 2] } else { b[k / 2] };
+        (from_fn(lane), from_fn(|k| lane(k + LANES)))
+    }
+    #[inline(always)]
     unsafe fn store_part(self, p: *mut T, v: [T; LANES], n: usize) {
         // SAFETY: the caller gives `n` writable values, less than `LANES`.
         unsafe { std::ptr::copy_nonoverlapping(v.as_ptr(), p, n) }

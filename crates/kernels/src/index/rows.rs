@@ -3,6 +3,7 @@ use super::positions::{Positions, STRIP, in_order};
 use crate::by_dtype;
 use crate::dispatch::Elem;
 use crate::reduce::add_elements;
+use crate::registers::prefetch;
 use crate::view::{Mode, View};
 use crate::walk::{Shared, Walk};
 use gluonish_base::{DType, Dims, Result};
@@ -21,10 +22,13 @@ pub(super) struct Mover {
 
 /// What is done with an element that goes from a `T` to an `A`.
 trait Step<T, A>: 'static {
+    /// It is moved as it is, so that whole rows are.
+    const MOVES: bool = false;
     fn put(to: &mut A, v: T);
 }
 struct Set;
 impl<T: Copy> Step<T, T> for Set {
+    const MOVES: bool = true;
     #[inline(always)]
     fn put(to: &mut T, v: T) {
         *to = v;
@@ -51,6 +55,9 @@ unsafe fn row<T: Copy, A, S: Step<T, A>>(dst: *mut u8, to: isize, src: *const u8
     let (dst, src) = (dst.cast::<A>(), src.cast::<T>());
     // SAFETY: the caller's promise.
     unsafe {
+        if to == 1 && from == 1 && S::MOVES {
+            return std::ptr::copy(src.cast::<A>(), dst, n);
+        }
         if to == 1 && from == 1 {
             let (dst, src) = (std::slice::from_raw_parts_mut(dst, n), std::slice::from_raw_parts(src, n));
             return dst.iter_mut().zip(src).for_each(|(d, s)| S::put(d, *s));
@@ -140,6 +147,9 @@ pub(super) struct Rows {
 
 /// Bytes that one task moves.
 const CHUNK: usize = 1 << 18;
+/// How many rows before its turn a row is asked for, and how many bytes of it.
+const AHEAD: usize = 4;
+const NEAR: usize = 2048;
 
 /// The numbers of rows: read where they are needed once, listed where they are needed for many groups.
 enum Numbers<'a> {
@@ -247,7 +257,13 @@ impl Rows {
             return unsafe { (mover.gather)(l, place, w, step, numbers) };
         }
         let mut j = 0;
+        let ahead = self.after.shape.is_empty() && self.row_strides[0] == 1;
         self.listed.for_each(from, from + numbers.len(), |[at]| {
+            if let Some(next) = numbers.get(j + AHEAD).filter(|_| ahead) {
+                // Rows lie anywhere: the processor cannot guess the next one.
+                let row = self.whole.at((whole + Rows::place(&self.numbered, *next)) * self.sizes[0]);
+                prefetch(row.cast_const(), (self.row * self.sizes[0] as usize).min(NEAR));
+            }
             self.runs(whole + Rows::place(&self.numbered, numbers[j]), list + at, |w, l| {
                 // SAFETY: as above.
                 unsafe { (mover.row)(l, self.row_strides[1], w, self.row_strides[0], self.row) };

@@ -33,11 +33,34 @@ pub(crate) trait Vector: Num {
     /// `n` values are readable, less than `LANES`; the other lanes are 0.
     unsafe fn load_part(self, p: *const Self::T, n: usize) -> Self::V;
     /// # Safety
+    /// `n` values are readable, at most `LANES`; the other lanes are those of `other`.
+    unsafe fn load_or(self, p: *const Self::T, n: usize, other: Self::V) -> Self::V;
+    /// # Safety
     /// `LANES` values are writable.
     unsafe fn store(self, p: *mut Self::T, v: Self::V);
     /// # Safety
     /// `n` values are writable, less than `LANES`.
     unsafe fn store_part(self, p: *mut Self::T, v: Self::V, n: usize);
+    /// Of the lanes of `a` and then `b`, the even ones and the odd ones.
+    fn unzip(self, a: Self::V, b: Self::V) -> (Self::V, Self::V);
+    /// The lanes of `a` and `b` by turns: the first half of them and the second.
+    fn zip(self, a: Self::V, b: Self::V) -> (Self::V, Self::V);
+
+    /// Stores the first `n` lanes, or all of them where `n` is more than there are.
+    ///
+    /// # Safety
+    /// As many values are writable.
+    #[inline(always)]
+    unsafe fn store_up_to(self, p: *mut Self::T, v: Self::V, n: usize) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            if n >= Self::LANES {
+                self.store(p, v);
+            } else {
+                self.store_part(p, v, n);
+            }
+        }
+    }
 }
 
 /// A formula as something that can be evaluated on the instance `I`: one name for the three kinds of formulas.

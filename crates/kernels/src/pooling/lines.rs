@@ -1,12 +1,13 @@
-//! Pooling of images whose rows lie in one piece, many windows of a row at once.
+//! Pooling of images whose rows lie in one piece, a register of windows at a time.
 //!
-//! The rows of a plane are laid out by phases: with a stride of `s`, value `j` of phase `p` is value `j * s + p` of the
-//! padded row. What tap `k` of all windows of a row reads then stands in one piece: phase `k % s`, from `k / s` on.
+//! Rows are laid out by phases: with a stride of `s`, place `j` of phase `p` is value `j * s + p` of the row, with blanks
+//! before the first place and behind the last. What one tap of all windows of a row reads then stands in one piece.
 use super::{Plane, Value, Windows, share};
 use crate::conv::Planes;
-use crate::per_isa;
+use crate::formula::Float;
+use crate::map::sweep::Vector;
+use crate::registers::{Body, WIDEST};
 use crate::view::Mode;
-use std::slice::{from_raw_parts, from_raw_parts_mut};
 
 /// Windows of a row from which this pays.
 const FEW: usize = 4;
@@ -30,6 +31,24 @@ impl Axis {
         let start = o * self.stride;
         self.pad.saturating_sub(start).min(self.kernel)..(self.size + self.pad).saturating_sub(start).min(self.kernel)
     }
+
+    /// The first tap that reads a phase; every `stride`-th from there on does.
+    #[inline(always)]
+    fn first_tap(&self, phase: usize) -> usize {
+        (phase + self.pad) % self.stride
+    }
+
+    /// How far behind its window's number the place is that a tap reads.
+    #[inline(always)]
+    fn shift(&self, tap: usize) -> isize {
+        (tap as isize - self.pad as isize).div_euclid(self.stride as isize)
+    }
+
+    /// The phase that a tap reads.
+    #[inline(always)]
+    fn phase(&self, tap: usize) -> usize {
+        (tap as isize - self.pad as isize).rem_euclid(self.stride as isize) as usize
+    }
 }
 
 /// A plane that can be worked on in this way.
@@ -38,8 +57,14 @@ pub(super) struct Lines<'a> {
     how: &'a Windows,
     rows: Axis,
     cols: Axis,
-    /// Values of a phase of a row.
+    /// Places of a phase that hold values.
+    places: usize,
+    /// Blanks before them, and the whole length of a phase.
+    before: usize,
     len: usize,
+    /// Zeros before what windows give back, and the whole length of such a line.
+    before_back: usize,
+    back_len: usize,
 }
 
 impl<'a> Lines<'a> {
@@ -56,245 +81,531 @@ impl<'a> Lines<'a> {
         let lined = image.by[2] == 1 && folded.by[2] == 1 && mode == Mode::Write;
         let (rows, cols) = (axis(1), axis(2));
         let fits = flat && lined && cols.out >= FEW && cols.stride <= 8 && rows.kernel * cols.kernel < TAPS;
-        let len = cols.out + (cols.kernel - 1) / cols.stride;
-        fits.then_some(Lines { how, rows, cols, len })
+        let places = cols.size.div_ceil(cols.stride);
+        let (before, after) = (cols.pad.div_ceil(cols.stride), cols.shift(cols.kernel - 1).max(0) as usize);
+        // Registers may begin at any place and reach behind the last one.
+        let (len, back_len) = (places.max(cols.out + after) + WIDEST, cols.out.max(places + before) + WIDEST);
+        let (len, back_len) = (before + len, after + back_len);
+        fits.then_some(Lines { how, rows, cols, places, before, len, before_back: after, back_len })
     }
 
-    fn room(&self) -> usize {
-        self.rows.size * self.cols.stride * self.len
+    /// Values of a row of all phases.
+    fn row(&self) -> usize {
+        self.cols.stride * self.len
     }
 
-    /// Where what tap `(_, k)` reads of image row `y` begins.
+    /// Values of a row of all phases that only registers of places reach.
+    fn narrow(&self) -> usize {
+        self.places.next_multiple_of(WIDEST)
+    }
+
+    /// Where what a tap reads for the first window stands in a row of phases.
     #[inline(always)]
-    fn at(&self, y: usize, k: usize) -> usize {
-        (y * self.cols.stride + k % self.cols.stride) * self.len + k / self.cols.stride
+    fn at(&self, tap: usize) -> usize {
+        let place = self.before as isize + self.cols.shift(tap);
+        self.cols.phase(tap) * self.len + place as usize
     }
+}
 
-    /// The places of a phase that hold values of the image, and the first of these values.
+/// Memory that planes of one shape share, one after the other.
+#[derive(Default)]
+pub(super) struct Space<T> {
+    /// Phases, whose blanks stay.
+    phases: Vec<T>,
+    /// Lines that windows give back, whose zeros stay.
+    back: Vec<T>,
+    /// Anything else.
+    plain: Vec<T>,
+    /// The parts of each value in the result of its window, for rows of so many values.
+    parts: Vec<T>,
+    known: Option<usize>,
+}
+
+/// Memory of this length that held `blank` everywhere at first.
+fn room<T: Value>(v: &mut Vec<T>, len: usize, blank: T) -> *mut T {
+    if v.len() != len {
+        v.clear();
+        v.resize(len, blank);
+    }
+    v.as_mut_ptr()
+}
+
+/// What becomes of two values.
+trait Join {
+    const BLANK: f64;
+    fn join<I: Float>(i: I, acc: I::V, v: I::V) -> I::V;
+}
+struct Max;
+impl Join for Max {
+    const BLANK: f64 = f64::NEG_INFINITY;
     #[inline(always)]
-    fn phase(&self, p: usize) -> (std::ops::Range<usize>, usize) {
-        let (s, pad) = (self.cols.stride, self.cols.pad);
-        let from = pad.saturating_sub(p).div_ceil(s);
-        let to = (self.cols.size + pad).saturating_sub(p).div_ceil(s).min(self.len);
-        (from..to.max(from), from * s + p - pad.min(from * s + p))
+    fn join<I: Float>(i: I, acc: I::V, v: I::V) -> I::V {
+        i.max(v, acc)
+    }
+}
+struct Sum;
+impl Join for Sum {
+    const BLANK: f64 = 0.0;
+    #[inline(always)]
+    fn join<I: Float>(i: I, acc: I::V, v: I::V) -> I::V {
+        i.add(acc, v)
     }
 }
 
-/// Every `s`-th value of a line.
+/// `n` rows of an image, `step` values apart, folded to one: `LANES` values from `x` on. What lies beyond `size` is blank.
+///
+/// # Safety
+/// The rows have `size` values each.
 #[inline(always)]
-fn pick_up<T: Value>(from: &[T], s: usize, to: &mut [T]) {
-    match s {
-        1 => to.copy_from_slice(&from[..to.len()]),
-        2 => every::<T, 2>(from, to),
-        3 => every::<T, 3>(from, to),
-        _ => to.iter_mut().zip(from.iter().step_by(s)).for_each(|(t, f)| *t = *f),
+unsafe fn fold_rows<I: Float + Vector, J: Join>(
+    i: I,
+    row: *const I::T,
+    step: isize,
+    n: usize,
+    x: usize,
+    size: usize,
+) -> I::V {
+    let blank = i.c(J::BLANK);
+    let left = size.saturating_sub(x).min(I::LANES);
+    let mut acc = blank;
+    for k in 0..n {
+        // SAFETY: the caller's; only values before `size` are read.
+        let v = unsafe { i.load_or(row.wrapping_offset(k as isize * step).wrapping_add(x), left, blank) };
+        acc = if k == 0 { v } else { J::join(i, acc, v) };
     }
+    acc
 }
 
+/// `n` rows of an image folded to one, by phases.
+///
+/// # Safety
+/// The rows have as many values as the image is wide; `to` has room for a row of phases.
 #[inline(always)]
-fn every<T: Value, const S: usize>(from: &[T], to: &mut [T]) {
-    let (whole, rest) = from.as_chunks::<S>();
-    let n = whole.len().min(to.len());
-    for (t, f) in to[..n].iter_mut().zip(whole) {
-        *t = f[0];
-    }
-    if let (Some(t), Some(f)) = (to.get_mut(n), rest.first()) {
-        *t = *f;
-    }
-}
-
-#[inline(always)]
-fn lay_down<T: Value>(from: &[T], s: usize, to: &mut [T]) {
-    match s {
-        1 => to[..from.len()].copy_from_slice(from),
-        2 => put_every::<T, 2>(from, to),
-        _ => to.iter_mut().step_by(s).zip(from).for_each(|(t, f)| *t = *f),
-    }
-}
-
-#[inline(always)]
-fn put_every<T: Value, const S: usize>(from: &[T], to: &mut [T]) {
-    let (whole, rest) = to.as_chunks_mut::<S>();
-    let n = whole.len().min(from.len());
-    for (t, f) in whole.iter_mut().zip(&from[..n]) {
-        t[0] = *f;
-    }
-    if let (Some(f), Some(t)) = (from.get(n), rest.first_mut()) {
-        *t = *f;
-    }
-}
-
-/// The rows of a plane by phases, what is added holding `blank`.
-#[inline(always)]
-fn spread<T: Value>(lines: &Lines<'_>, x: &Plane<T>, blank: T, to: &mut [T]) {
-    for y in 0..lines.rows.size {
-        // SAFETY: the values of a row lie in one piece.
-        let row = unsafe { from_raw_parts(x.at(0, y, 0), lines.cols.size) };
-        for p in 0..lines.cols.stride {
-            let (places, first) = lines.phase(p);
-            let to = &mut to[(y * lines.cols.stride + p) * lines.len..][..lines.len];
-            to[..places.start.min(lines.len)].fill(blank);
-            to[places.end.min(lines.len)..].fill(blank);
-            if !places.is_empty() {
-                pick_up(&row[first..], lines.cols.stride, &mut to[places]);
+unsafe fn spread<I: Float + Vector, J: Join>(
+    i: I,
+    lines: &Lines<'_>,
+    row: *const I::T,
+    step: isize,
+    n: usize,
+    to: *mut I::T,
+) {
+    let (size, to) = (lines.cols.size, to.wrapping_add(lines.before));
+    // SAFETY: registers begin at places, and a phase has room for a register behind the last one.
+    unsafe {
+        match lines.cols.stride {
+            1 => {
+                for x in (0..size).step_by(I::LANES) {
+                    i.store(to.add(x), fold_rows::<I, J>(i, row, step, n, x, size));
+                }
+            }
+            2 => {
+                for j in (0..lines.places).step_by(I::LANES) {
+                    let a = fold_rows::<I, J>(i, row, step, n, 2 * j, size);
+                    let b = fold_rows::<I, J>(i, row, step, n, 2 * j + I::LANES, size);
+                    let (even, odd) = i.unzip(a, b);
+                    i.store(to.add(j), even);
+                    i.store(to.add(lines.len + j), odd);
+                }
+            }
+            s => {
+                let mut x = 0;
+                for from in (0..size).step_by(I::LANES) {
+                    let mut some = [std::mem::MaybeUninit::<I::T>::uninit(); WIDEST];
+                    i.store(some.as_mut_ptr().cast(), fold_rows::<I, J>(i, row, step, n, from, size));
+                    for v in &some[..I::LANES.min(size - from)] {
+                        *to.add(x % s * lines.len + x / s) = v.assume_init();
+                        x += 1;
+                    }
+                }
             }
         }
     }
 }
 
-per_isa! {
-    /// The largest value of each window.
-    fn max_lines[T: Value](lines: &Lines<'_>, x: Plane<T>, y: Plane<T>, space: &mut [T]) {
-        let lowest = T::from_f64(f64::NEG_INFINITY);
-        spread(lines, &x, lowest, space);
+/// Stores a row of the image whose places in each phase `of` makes.
+///
+/// # Safety
+/// `to` is a row of the image.
+#[inline(always)]
+unsafe fn gather<I: Float + Vector>(i: I, lines: &Lines<'_>, to: *mut I::T, of: impl Places<I>) {
+    let size = lines.cols.size;
+    // SAFETY: places are those of the row; what lies behind it is not stored.
+    unsafe {
+        for j in (0..lines.places).step_by(I::LANES) {
+            match lines.cols.stride {
+                1 => i.store_up_to(to.add(j), of.at(i, 0, j), size - j),
+                2 => {
+                    let (a, b) = i.zip(of.at(i, 0, j), of.at(i, 1, j));
+                    i.store_up_to(to.add(2 * j), a, size - 2 * j);
+                    if size > 2 * j + I::LANES {
+                        i.store_up_to(to.add(2 * j + I::LANES), b, size - 2 * j - I::LANES);
+                    }
+                }
+                s => {
+                    for p in 0..s {
+                        let mut some = [std::mem::MaybeUninit::<I::T>::uninit(); WIDEST];
+                        i.store(some.as_mut_ptr().cast(), of.at(i, p, j));
+                        for (k, v) in some[..I::LANES].iter().enumerate() {
+                            let x = (j + k) * s + p;
+                            if x < size {
+                                *to.add(x) = v.assume_init();
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What makes a register of places of a phase.
+trait Places<I: Vector>: Copy {
+    fn at(self, i: I, phase: usize, place: usize) -> I::V;
+}
+
+/// The largest value or the sum of each window.
+struct Forward<'a, T, J> {
+    lines: &'a Lines<'a>,
+    x: Plane<T>,
+    y: Plane<T>,
+    space: &'a mut Space<T>,
+    join: std::marker::PhantomData<J>,
+}
+
+impl<T: Value, J: Join> Body<T> for Forward<'_, T, J> {
+    type Out = ();
+    #[inline(always)]
+    fn run<I: Float + Vector<T = T>>(self, i: I) {
+        // The windows of most networks, with numbers that the compiler knows.
+        match (self.lines.cols.kernel, self.lines.cols.stride) {
+            (2, 2) => self.with::<I, 2, 2>(i),
+            (3, 2) => self.with::<I, 3, 2>(i),
+            (3, 1) => self.with::<I, 3, 1>(i),
+            _ => self.with::<I, 0, 0>(i),
+        }
+    }
+}
+
+impl<T: Value, J: Join> Forward<'_, T, J> {
+    /// `KERNEL` and `STRIDE` are those of columns, or 0.
+    #[inline(always)]
+    fn with<I: Float + Vector<T = T>, const KERNEL: usize, const STRIDE: usize>(self, i: I) {
+        let (mut lines, x, y) = (*self.lines, self.x, self.y);
+        if KERNEL > 0 {
+            (lines.cols.kernel, lines.cols.stride) = (KERNEL, STRIDE);
+        }
+        let phases = room(&mut self.space.phases, lines.row(), T::from_f64(J::BLANK));
         for o in 0..lines.rows.out {
-            // SAFETY: the values of a row lie in one piece, which this task owns.
-            let to = unsafe { from_raw_parts_mut(y.at(0, o, 0), lines.cols.out) };
-            to.fill(lowest);
-            for ky in lines.rows.taps(o) {
-                let row = o * lines.rows.stride + ky - lines.rows.pad;
-                for kx in 0..lines.cols.kernel {
-                    let from = &space[lines.at(row, kx)..][..to.len()];
-                    for (t, v) in to.iter_mut().zip(from) {
-                        *t = if is_better(*v, *t) { *v } else { *t };
+            let taps = lines.rows.taps(o);
+            let first = (o * lines.rows.stride + taps.start).saturating_sub(lines.rows.pad);
+            let parts = shares(&lines, o, self.space);
+            let to = y.at(0, o, 0);
+            // SAFETY: the taps lie in the image, whose rows lie in one piece; the row of the result belongs to this task.
+            unsafe {
+                spread::<I, J>(i, &lines, x.at(0, first, 0), x.by[1], taps.len(), phases);
+                for j in (0..lines.cols.out).step_by(I::LANES) {
+                    let mut acc = i.load(phases.add(lines.at(0) + j));
+                    for tap in 1..lines.cols.kernel {
+                        acc = J::join(i, acc, i.load(phases.add(lines.at(tap) + j)));
                     }
+                    if let Some(parts) = parts {
+                        acc = i.mul(acc, i.load(parts.add(j)));
+                    }
+                    i.store_up_to(to.add(j), acc, lines.cols.out - j);
                 }
             }
         }
     }
 }
 
-/// Whether `v` takes the place of `best`: NaN is larger than any number.
+/// The part that each value of a window has in its result, for all windows of a row; none where it is all.
 #[inline(always)]
-#[expect(clippy::eq_op, reason = "only NaN differs from itself")]
-fn is_better<T: Value>(v: T, best: T) -> bool {
-    v > best || v != v && best == best
-}
-
-per_isa! {
-    /// Values of `dy` go where the largest value of their window stands.
-    fn max_back[T: Value](lines: &Lines<'_>, dy: Plane<T>, x: Plane<T>, dx: Plane<T>, space: &mut [T]) {
-        let Lines { rows, cols, .. } = *lines;
-        let lowest = T::from_f64(f64::NEG_INFINITY);
-        spread(lines, &x, lowest, space);
-        for y in 0..rows.size {
-            // SAFETY: the values of a row lie in one piece, which this task owns.
-            unsafe { from_raw_parts_mut(dx.at(0, y, 0), cols.size) }.fill(T::default());
-        }
-        let none = T::from_f64(-1.0);
-        let (mut best, mut which) = (vec![lowest; cols.out], vec![none; cols.out]);
-        let places: Vec<isize> = (0..rows.kernel * cols.kernel)
-            .map(|tap| (tap / cols.kernel) as isize * dx.by[1] + (tap % cols.kernel) as isize)
-            .collect();
-        for o in 0..rows.out {
-            best.fill(lowest);
-            which.fill(none);
-            for ky in rows.taps(o) {
-                for kx in 0..cols.kernel {
-                    let from = &space[lines.at(o * rows.stride + ky - rows.pad, kx)..][..cols.out];
-                    let tap = T::from_f64((ky * cols.kernel + kx) as f64);
-                    for ((best, which), v) in best.iter_mut().zip(which.iter_mut()).zip(from) {
-                        let better = is_better(*v, *best);
-                        *best = if better { *v } else { *best };
-                        *which = if better { tap } else { *which };
-                    }
-                }
-            }
-            // SAFETY: the values of a row lie in one piece.
-            let dy = unsafe { from_raw_parts(dy.at(0, o, 0), cols.out) };
-            let corner = (o * rows.stride) as isize - rows.pad as isize;
-            for (i, (tap, g)) in which.iter().zip(dy).enumerate() {
-                let left = (i * cols.stride) as isize - cols.pad as isize;
-                // Nothing is larger than the lowest number: the first place of the window counts.
-                let tap = if *tap < T::default() { rows.taps(o).start * cols.kernel + cols.taps(i).start } else { tap.to_f32() as usize };
-                let place = dx.p.wrapping_offset(corner * dx.by[1] + left + places[tap]);
-                // SAFETY: a tap that is better than the lowest number, or the first one, lies in the image.
-                unsafe { *place = *place + *g };
-            }
-        }
+fn shares<T: Value>(lines: &Lines<'_>, o: usize, space: &mut Space<T>) -> Option<*const T> {
+    if !lines.how.mean {
+        return None;
     }
-}
-
-/// The part that each value of a window has in its result, for all windows of a row.
-#[inline(always)]
-fn shares<T: Value>(lines: &Lines<'_>, o: usize, known: &mut Option<usize>, to: &mut [T]) {
     let whole = |axis: &Axis, o: usize| (axis.size + 2 * axis.pad).saturating_sub(o * axis.stride).min(axis.kernel);
     let count = |axis: &Axis, o: usize| if lines.how.count_pad { whole(axis, o) } else { axis.taps(o).len() };
     let rows = count(&lines.rows, o);
-    if *known != Some(rows) {
-        to.iter_mut().enumerate().for_each(|(i, t)| *t = share(lines.how, rows * count(&lines.cols, i)));
-        *known = Some(rows);
+    room(&mut space.parts, lines.cols.out + WIDEST, T::default());
+    if space.known != Some(rows) {
+        let parts = space.parts[..lines.cols.out].iter_mut().enumerate();
+        parts.for_each(|(j, t)| *t = share(lines.how, rows * count(&lines.cols, j)));
+        space.known = Some(rows);
+    }
+    Some(space.parts.as_ptr())
+}
+
+/// Values of `dy` go where the largest value of their window stands.
+struct MaxBack<'a, T> {
+    lines: &'a Lines<'a>,
+    dy: Plane<T>,
+    x: Plane<T>,
+    dx: Plane<T>,
+    space: &'a mut Space<T>,
+}
+
+/// Rows of places without blanks.
+#[derive(Clone, Copy)]
+struct Laid<T> {
+    row: *const T,
+    len: usize,
+}
+impl<I: Vector> Places<I> for Laid<I::T> {
+    #[inline(always)]
+    fn at(self, i: I, phase: usize, place: usize) -> I::V {
+        // SAFETY: registers begin at places of the row, which has room for whole ones.
+        unsafe { i.load(self.row.add(phase * self.len + place)) }
     }
 }
 
-per_isa! {
-    /// The sum or the mean of each window.
-    fn sum_lines[T: Value](lines: &Lines<'_>, x: Plane<T>, y: Plane<T>, space: &mut [T]) {
-        spread(lines, &x, T::default(), space);
-        let (mut known, mut parts) = (None, vec![T::default(); lines.cols.out]);
-        for o in 0..lines.rows.out {
-            // SAFETY: the values of a row lie in one piece, which this task owns.
-            let to = unsafe { from_raw_parts_mut(y.at(0, o, 0), lines.cols.out) };
-            to.fill(T::default());
-            for ky in lines.rows.taps(o) {
-                let row = o * lines.rows.stride + ky - lines.rows.pad;
-                for kx in 0..lines.cols.kernel {
-                    let from = &space[lines.at(row, kx)..][..to.len()];
-                    to.iter_mut().zip(from).for_each(|(t, v)| *t = *t + *v);
-                }
-            }
-            shares(lines, o, &mut known, &mut parts);
-            to.iter_mut().zip(&parts).for_each(|(t, s)| *t = *t * *s);
+impl<T: Value> Body<T> for MaxBack<'_, T> {
+    type Out = ();
+    #[inline(always)]
+    fn run<I: Float + Vector<T = T>>(self, i: I) {
+        let Lines { rows, cols, .. } = self.lines;
+        // The windows of most networks, with numbers that the compiler knows.
+        match (cols.kernel, cols.stride) {
+            (2, 2) if cols.pad == 0 && rows.pad == 0 && rows.kernel <= rows.stride => self.pairs(i),
+            (2, 2) => self.with::<I, 2, 2>(i),
+            (3, 2) => self.with::<I, 3, 2>(i),
+            (3, 1) => self.with::<I, 3, 1>(i),
+            _ => self.with::<I, 0, 0>(i),
         }
     }
 }
 
-per_isa! {
-    /// Values of `dy` go to all places of their window.
-    fn sum_back[T: Value](lines: &Lines<'_>, dy: Plane<T>, dx: Plane<T>, space: &mut [T]) {
-        let Lines { rows, cols, .. } = *lines;
-        space.fill(T::default());
-        let (mut known, mut parts, mut g) = (None, vec![T::default(); cols.out], vec![T::default(); cols.out]);
+impl<T: Value> MaxBack<'_, T> {
+    /// Windows of two columns that do not overlap and lie in the image from the start: all stays in registers.
+    #[inline(always)]
+    fn pairs<I: Float + Vector<T = T>>(self, i: I) {
+        let Lines { rows, cols, .. } = *self.lines;
+        let (dy, x, dx) = (self.dy, self.x, self.dx);
+        let (lowest, zero) = (i.c(f64::NEG_INFINITY), i.c(0.0));
+        let covered = cols.size.min(2 * cols.out);
+        let left = |from: usize| covered.saturating_sub(from).min(I::LANES);
+        let mut done = 0;
         for o in 0..rows.out {
-            shares(lines, o, &mut known, &mut parts);
-            // SAFETY: the values of a row lie in one piece.
-            let dy = unsafe { from_raw_parts(dy.at(0, o, 0), cols.out) };
-            g.iter_mut().zip(dy).zip(&parts).for_each(|((g, d), s)| *g = *d * *s);
-            for ky in rows.taps(o) {
-                // Backwards, so that a place gets its parts in the order of the windows.
-                for kx in (0..cols.kernel).rev() {
-                    let to = &mut space[lines.at(o * rows.stride + ky - rows.pad, kx)..][..cols.out];
-                    to.iter_mut().zip(&g).for_each(|(t, g)| *t = *t + *g);
+            let (first, n) = (o * rows.stride, rows.taps(o).len());
+            for j in (0..cols.out).step_by(I::LANES) {
+                let (mut best, mut at) = (lowest, zero);
+                // SAFETY: rows lie in one piece, and only what lies before their end is read and stored.
+                unsafe {
+                    for ky in 0..n {
+                        let row = x.at(0, first + ky, 0).cast_const();
+                        let a = i.load_or(row.wrapping_add(2 * j), left(2 * j), lowest);
+                        let b = i.load_or(row.wrapping_add(2 * j + I::LANES), left(2 * j + I::LANES), lowest);
+                        let pair = i.unzip(a, b);
+                        for (kx, v) in [pair.0, pair.1].into_iter().enumerate() {
+                            // NaN is larger than any number, and the first one stays.
+                            let better = i.and(i.not(i.le(v, best)), i.eq(best, best));
+                            best = i.select(better, v, best);
+                            at = i.select(better, i.c((2 * ky + kx) as f64), at);
+                        }
+                    }
+                    let g = i.load_or(dy.at(0, o, j), (cols.out - j).min(I::LANES), zero);
+                    for ky in 0..n {
+                        let row = dx.at(0, first + ky, 0);
+                        let mine = |kx: usize| i.select(i.eq(at, i.c((2 * ky + kx) as f64)), g, zero);
+                        let (a, b) = i.zip(mine(0), mine(1));
+                        i.store_up_to(row.wrapping_add(2 * j), a, left(2 * j));
+                        i.store_up_to(row.wrapping_add(2 * j + I::LANES), b, left(2 * j + I::LANES));
+                    }
                 }
             }
-        }
-        for y in 0..rows.size {
-            // SAFETY: the values of a row lie in one piece, which this task owns.
-            let to = unsafe { from_raw_parts_mut(dx.at(0, y, 0), cols.size) };
-            // What no window reaches lies behind the end of its phase.
-            to.fill(T::default());
-            for p in 0..cols.stride {
-                let (places, first) = lines.phase(p);
-                if !places.is_empty() {
-                    let from = &space[(y * cols.stride + p) * lines.len..][..lines.len];
-                    lay_down(&from[places], cols.stride, &mut to[first..]);
+            // SAFETY: these places belong to this task.
+            unsafe {
+                for y in done..first {
+                    std::slice::from_raw_parts_mut(dx.at(0, y, 0), cols.size).fill(T::default());
                 }
+                for y in first..first + n {
+                    std::slice::from_raw_parts_mut(dx.at(0, y, covered), cols.size - covered).fill(T::default());
+                }
+            }
+            done = first + n;
+        }
+        for y in done..rows.size {
+            // SAFETY: as above.
+            unsafe { std::slice::from_raw_parts_mut(dx.at(0, y, 0), cols.size) }.fill(T::default());
+        }
+    }
+
+    /// `KERNEL` and `STRIDE` are those of columns, or 0.
+    #[inline(always)]
+    fn with<I: Float + Vector<T = T>, const KERNEL: usize, const STRIDE: usize>(self, i: I) {
+        let mut lines = *self.lines;
+        if KERNEL > 0 {
+            (lines.cols.kernel, lines.cols.stride) = (KERNEL, STRIDE);
+        }
+        let Lines { rows, cols, places, before_back, back_len, .. } = lines;
+        let (dy, x, dx) = (self.dy, self.x, self.dx);
+        let (row, narrow) = (lines.row(), lines.narrow());
+        let grad_row = cols.stride * narrow;
+        // The rows of a window, and gradients of them, each in the place that its number says.
+        let kept = rows.kernel.next_power_of_two();
+        let place = |y: usize| y & (kept - 1);
+        let phases = room(&mut self.space.phases, kept * row, T::from_f64(f64::NEG_INFINITY));
+        // A row of `dy` and, for each window, the number of the tap where its largest value stands.
+        let back = room(&mut self.space.back, 2 * back_len, T::default());
+        let (g, which) = (back, back.wrapping_add(back_len));
+        // The first tap of each window that lies in the image counts where nothing is larger than the lowest number.
+        if self.space.plain.len() != kept * grad_row + cols.out + WIDEST {
+            room(&mut self.space.plain, kept * grad_row + cols.out + WIDEST, T::default());
+            let firsts = self.space.plain[kept * grad_row..].iter_mut().enumerate();
+            firsts.for_each(|(j, t)| *t = T::from_f64(cols.taps(j).start as f64));
+        }
+        let grad = self.space.plain.as_mut_ptr();
+        let firsts = grad.wrapping_add(kept * grad_row).cast_const();
+        let zero = i.c(0.0);
+        // Rows that are laid out, and rows whose gradient is there.
+        let (mut laid, mut done) = (0, 0);
+        // SAFETY: rows lie in one piece; registers begin at places or windows, with room behind the last ones.
+        unsafe {
+            for o in 0..rows.out {
+                let taps = rows.taps(o);
+                let start = (o * rows.stride + taps.start).saturating_sub(rows.pad);
+                let end = start + taps.len();
+                while laid < start {
+                    // No window has this row.
+                    std::slice::from_raw_parts_mut(dx.at(0, laid, 0), cols.size).fill(T::default());
+                    laid += 1;
+                    done = laid;
+                }
+                while laid < end {
+                    spread::<I, Max>(i, &lines, x.at(0, laid, 0), 0, 1, phases.add(place(laid) * row));
+                    for j in (0..grad_row).step_by(I::LANES) {
+                        i.store(grad.add(place(laid) * grad_row + j), zero);
+                    }
+                    laid += 1;
+                }
+                let top = i.c((taps.start * cols.kernel) as f64);
+                for j in (0..cols.out).step_by(I::LANES) {
+                    let mut best = i.c(f64::NEG_INFINITY);
+                    let mut at = i.add(i.load(firsts.add(j)), top);
+                    for ky in taps.clone() {
+                        let from = phases.add(place(o * rows.stride + ky - rows.pad) * row + j);
+                        let number = i.c((ky * cols.kernel) as f64);
+                        for kx in 0..cols.kernel {
+                            let v = i.load(from.add(lines.at(kx)));
+                            // NaN is larger than any number, and the first one stays.
+                            let better = i.and(i.not(i.le(v, best)), i.eq(best, best));
+                            best = i.select(better, v, best);
+                            at = i.select(better, i.add(number, i.c(kx as f64)), at);
+                        }
+                    }
+                    i.store(which.add(before_back + j), at);
+                    let left = (cols.out - j).min(I::LANES);
+                    i.store(g.add(before_back + j), i.load_or(dy.at(0, o, j), left, zero));
+                }
+                for ky in taps {
+                    let to = grad.add(place(o * rows.stride + ky - rows.pad) * grad_row);
+                    let number = i.c((ky * cols.kernel) as f64);
+                    for p in 0..cols.stride {
+                        for j in (0..places).step_by(I::LANES) {
+                            let to = to.add(p * narrow + j);
+                            let mut acc = i.load(to);
+                            for kx in (0..cols.kernel).rev() {
+                                // Backwards, so that a place gets its parts in the order of the windows.
+                                if cols.phase(kx) == p {
+                                    let from = (before_back + j).wrapping_add_signed(-cols.shift(kx));
+                                    let mine = i.eq(i.load(which.add(from)), i.add(number, i.c(kx as f64)));
+                                    acc = i.add(acc, i.select(mine, i.load(g.add(from)), zero));
+                                }
+                            }
+                            i.store(to, acc);
+                        }
+                    }
+                }
+                let next = if o + 1 < rows.out { ((o + 1) * rows.stride).saturating_sub(rows.pad) } else { laid };
+                while done < next.min(laid) {
+                    let from = grad.add(place(done) * grad_row).cast_const();
+                    gather(i, &lines, dx.at(0, done, 0), Laid { row: from, len: narrow });
+                    done += 1;
+                }
+            }
+            for y in laid..rows.size {
+                std::slice::from_raw_parts_mut(dx.at(0, y, 0), cols.size).fill(T::default());
+            }
+        }
+    }
+}
+
+/// Values of `dy` go to all places of their window.
+struct SumBack<'a, T> {
+    lines: &'a Lines<'a>,
+    dy: Plane<T>,
+    dx: Plane<T>,
+    space: &'a mut Space<T>,
+}
+
+/// Sums of what the windows of a row give back.
+#[derive(Clone, Copy)]
+struct Given<'a, T> {
+    lines: &'a Lines<'a>,
+    g: *const T,
+}
+impl<I: Float + Vector> Places<I> for Given<'_, I::T> {
+    #[inline(always)]
+    fn at(self, i: I, phase: usize, place: usize) -> I::V {
+        let cols = &self.lines.cols;
+        let mut acc = i.c(0.0);
+        let mut tap = cols.first_tap(phase);
+        while tap < cols.kernel {
+            let from = (self.lines.before_back + place).wrapping_add_signed(-cols.shift(tap));
+            // SAFETY: zeros before and behind cover what taps reach beyond the windows.
+            acc = i.add(acc, unsafe { i.load(self.g.add(from)) });
+            tap += cols.stride;
+        }
+        acc
+    }
+}
+
+impl<T: Value> Body<T> for SumBack<'_, T> {
+    type Out = ();
+    #[inline(always)]
+    fn run<I: Float + Vector<T = T>>(self, i: I) {
+        let (lines, dy, dx) = (*self.lines, self.dy, self.dx);
+        let rows = lines.rows;
+        let g = room(&mut self.space.back, lines.back_len, T::default());
+        for y in 0..rows.size {
+            // The windows that reach this row, and so their taps that do.
+            let last = ((y + rows.pad) / rows.stride + 1).min(rows.out);
+            let first = (y + rows.pad + 1).saturating_sub(rows.kernel).div_ceil(rows.stride);
+            // SAFETY: rows lie in one piece; registers begin at windows, with room behind the last one.
+            unsafe {
+                let to = g.add(lines.before_back);
+                if first >= last {
+                    std::slice::from_raw_parts_mut(to, lines.cols.out).fill(T::default());
+                }
+                for o in first..last {
+                    let parts = shares(&lines, o, self.space);
+                    for j in (0..lines.cols.out).step_by(I::LANES) {
+                        let left = (lines.cols.out - j).min(I::LANES);
+                        let mut v = i.load_or(dy.at(0, o, j), left, i.c(0.0));
+                        if let Some(parts) = parts {
+                            v = i.mul(v, i.load(parts.add(j)));
+                        }
+                        let v = if o == first { v } else { i.add(i.load(to.add(j)), v) };
+                        i.store(to.add(j), v);
+                    }
+                }
+                gather(i, &lines, dx.at(0, y, 0), Given { lines: &lines, g: g.cast_const() });
             }
         }
     }
 }
 
 impl Lines<'_> {
-    pub(super) fn max<T: Value>(&self, x: Plane<T>, y: Plane<T>) {
-        max_lines(self, x, y, &mut vec![T::default(); self.room()]);
+    pub(super) fn max<T: Value>(&self, x: Plane<T>, y: Plane<T>, space: &mut Space<T>) {
+        T::enter(Forward { lines: self, x, y, space, join: std::marker::PhantomData::<Max> });
     }
-    pub(super) fn max_grad<T: Value>(&self, dy: Plane<T>, x: Plane<T>, dx: Plane<T>) {
-        max_back(self, dy, x, dx, &mut vec![T::default(); self.room()]);
+    pub(super) fn sum<T: Value>(&self, x: Plane<T>, y: Plane<T>, space: &mut Space<T>) {
+        T::enter(Forward { lines: self, x, y, space, join: std::marker::PhantomData::<Sum> });
     }
-    pub(super) fn sum<T: Value>(&self, x: Plane<T>, y: Plane<T>) {
-        sum_lines(self, x, y, &mut vec![T::default(); self.room()]);
+    pub(super) fn max_grad<T: Value>(&self, dy: Plane<T>, x: Plane<T>, dx: Plane<T>, space: &mut Space<T>) {
+        T::enter(MaxBack { lines: self, dy, x, dx, space });
     }
-    pub(super) fn sum_grad<T: Value>(&self, dy: Plane<T>, dx: Plane<T>) {
-        sum_back(self, dy, dx, &mut vec![T::default(); self.room()]);
+    pub(super) fn sum_grad<T: Value>(&self, dy: Plane<T>, dx: Plane<T>, space: &mut Space<T>) {
+        T::enter(SumBack { lines: self, dy, dx, space });
     }
 }

@@ -7,6 +7,7 @@ use crate::dispatch::Elem;
 use crate::linalg::in_lines;
 use crate::map::{self, Class, Map};
 use crate::per_isa;
+use crate::registers::prefetch;
 use crate::rowwise::{Real, Target, real_type, values, with_real};
 use crate::view::{Cx, Mode, Out, View};
 use gluonish_base::{Dims, Result, Ticket, pool};
@@ -17,7 +18,7 @@ static KEPT: Map = crate::map!(float | i, x, factor | i.select(i.is_zero(factor)
 /// Values that share a group of random words.
 const GROUP: usize = super::generate::group::<f32>();
 
-/// `x` with values dropped with probability `p` (to 32 bits), the others divided by `1 - p`. Values that differ only in
+/// `x` with values dropped with probability `p` (to a thousandth of it or better), the others divided by `1 - p`. Values that differ only in
 /// their places along `axes` are dropped together.
 pub fn dropout(cx: &Cx, x: &View<'_>, ticket: Ticket, p: f64, axes: u32, out: &Out<'_>) -> Result {
     let dtype = real_type(out.view.dtype);
@@ -66,22 +67,60 @@ pub fn load_ticket(from: &View<'_>) -> Ticket {
     Ticket { seed: seed as u64, stream: stream as u32, counter: counter as u64 }
 }
 
+/// How much of a random word decides on a value.
+#[derive(Clone, Copy)]
+enum Threshold {
+    /// A word below it drops its value.
+    Word(u32),
+    /// Half a word does: the lower halves of a group's words decide on as many values, then the upper ones.
+    Half(u32),
+    /// All values are dropped.
+    Always,
+}
+
+impl Threshold {
+    /// Half words where they say the shares of both, dropped and kept, to a thousandth: they take half the time.
+    fn of(p: f64) -> Threshold {
+        let half = (p * 65536.0).round();
+        if (half / 65536.0 - p).abs() <= p.min(1.0 - p) * 1e-3 && half < 65536.0 {
+            return Threshold::Half(half as u32);
+        }
+        u32::try_from((p * 4_294_967_296.0) as u64).map_or(Threshold::Always, Threshold::Word)
+    }
+    /// Values that share a group of words.
+    fn group(self) -> usize {
+        if matches!(self, Threshold::Half(_)) { 2 * GROUP } else { GROUP }
+    }
+}
+
 fn drop_some<T: Real>(cx: &Cx, x: &[T], ticket: Ticket, p: f64, to: &Target<T>) {
     let key = ticket.key();
     let scale = T::from_f64(1.0 / (1.0 - p));
-    // A word below the threshold drops its value; certainty has no threshold of 32 bits.
-    let threshold = u32::try_from((p * 4_294_967_296.0) as u64).ok();
+    let threshold = Threshold::of(p);
+    let group = threshold.group();
     pool::run(x.len().div_ceil(CHUNK), cx.threads, |task| {
         let from = task * CHUNK;
         let x = &x[from..x.len().min(from + CHUNK)];
         // SAFETY: each task has a range of its own.
         let y = unsafe { to.part(from, x.len()) };
-        let Some(threshold) = threshold else { return y.fill(T::default()) };
         let mut batch = [Words::default(); BATCH];
-        for (b, (x, y)) in x.chunks(BATCH * GROUP).zip(y.chunks_mut(BATCH * GROUP)).enumerate() {
-            let batch = &mut batch[..x.len().div_ceil(GROUP)];
-            words(key, (from / GROUP + b * BATCH) as u64, batch);
-            choose(batch, threshold, scale, x, y);
+        for (b, (x, y)) in x.chunks(BATCH * group).zip(y.chunks_mut(BATCH * group)).enumerate() {
+            let batch = &mut batch[..x.len().div_ceil(group)];
+            let first = (from / group + b * BATCH) as u64;
+            // The values come while their words are made.
+            prefetch(x.as_ptr(), x.len());
+            prefetch(y.as_ptr(), y.len());
+            match threshold {
+                Threshold::Always => y.fill(T::default()),
+                Threshold::Word(threshold) => {
+                    words(key, first, batch);
+                    choose(batch, threshold, scale, x, y);
+                }
+                Threshold::Half(threshold) => {
+                    words(key, first, batch);
+                    choose_by_halves(batch, threshold, scale, x, y);
+                }
+            }
         }
     });
 }
@@ -93,5 +132,31 @@ per_isa! {
             let kept = *x * scale;
             *y = if *w < threshold { T::default() } else { kept };
         }
+    }
+}
+
+per_isa! {
+    fn choose_by_halves[T: Real](words: &[Words], threshold: u32, scale: T, x: &[T], y: &mut [T]) {
+        let ((whole, x_rest), (to, y_rest)) = (x.as_chunks::<{ 2 * GROUP }>(), y.as_chunks_mut::<{ 2 * GROUP }>());
+        for ((words, x), y) in words.iter().zip(whole).zip(to) {
+            by_halves(words, threshold, scale, x, y);
+        }
+        if let Some(words) = words.get(whole.len()) {
+            by_halves(words, threshold, scale, x_rest, y_rest);
+        }
+    }
+}
+
+/// The values of a group, or fewer.
+#[inline(always)]
+fn by_halves<T: Real>(words: &Words, threshold: u32, scale: T, x: &[T], y: &mut [T]) {
+    let words = words.as_flattened();
+    let middle = x.len().min(GROUP);
+    let ((x0, x1), (y0, y1)) = (x.split_at(middle), y.split_at_mut(middle));
+    for ((y, x), w) in y0.iter_mut().zip(x0).zip(words) {
+        *y = if *w & 0xffff < threshold { T::default() } else { *x * scale };
+    }
+    for ((y, x), w) in y1.iter_mut().zip(x1).zip(words) {
+        *y = if *w >> 16 < threshold { T::default() } else { *x * scale };
     }
 }

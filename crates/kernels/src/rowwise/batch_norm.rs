@@ -3,8 +3,12 @@
 //! no cancellation.
 use super::{LANES, Real, TILE, Target, fold, real_type, values, with_real};
 use crate::dispatch::Elem;
+use crate::formula::Float;
 use crate::linalg::in_lines;
+use crate::map::sweep::Vector;
 use crate::per_isa;
+use crate::registers::sweeps::{Terms, sweep};
+use crate::registers::{Body, Registers};
 use crate::view::{Cx, Out, View};
 use gluonish_base::{Result, pool};
 
@@ -61,6 +65,10 @@ pub fn batch_norm(cx: &Cx, ins: &[View<'_>], how: &How, outs: &[Out<'_>]) -> Res
             // SAFETY: the operands are without gaps and of this type.
             let [x, gamma, beta, mean, var] = std::array::from_fn(|k| unsafe { values::<T>(&ins[k]) });
             let to: [Target<T>; 5] = std::array::from_fn(|k| Target::new(&outs[k]));
+            if how.global && images.area > 1 {
+                in_order(cx, how, [x, gamma, beta, mean, var], &to);
+                return Ok(());
+            }
             let share = images.share();
             pool::run(images.tasks(), cx.threads, |task| {
                 let (from, n) = (task * share, share.min(images.channels - task * share));
@@ -103,6 +111,30 @@ pub fn batch_norm(cx: &Cx, ins: &[View<'_>], how: &How, outs: &[Out<'_>]) -> Res
             Ok(())
         })
     })
+}
+
+/// With statistics that are known nothing keeps the values of a channel together: they are taken as they lie.
+fn in_order<T: Real>(cx: &Cx, how: &How, [x, gamma, beta, mean, var]: [&[T]; 5], to: &[Target<T>; 5]) {
+    let Images { count, channels, area } = how.images;
+    // SAFETY: nobody else uses them.
+    let [used_mean, used_inverse, new_mean, new_var] = std::array::from_fn(|k| unsafe { to[k + 1].part(0, channels) });
+    new_mean.copy_from_slice(mean);
+    new_var.copy_from_slice(var);
+    used_mean.copy_from_slice(mean);
+    for (to, var) in used_inverse.iter_mut().zip(var) {
+        *to = T::from_f64(1.0 / (var.to_f64() + how.eps).sqrt());
+    }
+    let scales: Vec<T> =
+        (0..channels).map(|c| if how.fix_gamma { used_inverse[c] } else { used_inverse[c] * gamma[c] }).collect();
+    let (lines, each) = (count * channels, (4 * TILE / area).max(1));
+    pool::run(lines.div_ceil(each), cx.threads, |task| {
+        for line in task * each..lines.min((task + 1) * each) {
+            let (at, c) = (line * area, line % channels);
+            // SAFETY: each task has lines of its own.
+            let y = unsafe { to[0].part(at, area) };
+            along(&x[at..at + area], mean[c], scales[c], beta[c], how.relu, y);
+        }
+    });
 }
 
 per_isa! {
@@ -215,7 +247,25 @@ pub fn batch_norm_grad(
                 // SAFETY: each task has channels of its own.
                 let [dgamma, dbeta] = std::array::from_fn(|k| unsafe { to[k + 1].part(from, n) });
                 let (mut pulled, mut turned) = (vec![0.0; n], vec![0.0; n]);
-                pulls(dy, x, images, from, &mean[from..from + n], &mut pulled, &mut turned);
+                // Where the statistics are constants the gradient of the input is there in the same sweep.
+                let at_once = global && images.area > 1;
+                if images.area > 1 {
+                    for image in 0..images.count {
+                        for c in 0..n {
+                            let at = images.at(image, from + c);
+                            // SAFETY: as above.
+                            let dx = unsafe { to[0].part(at, if at_once { images.area } else { 0 }) };
+                            let k = from + c;
+                            let scale = if fix_gamma { inverse[k] } else { inverse[k] * gamma[k] };
+                            let line = at..at + images.area;
+                            let both = T::enter(Pull { dy: &dy[line.clone()], x: &x[line], mean: mean[k], scale, dx });
+                            pulled[c] += both[0];
+                            turned[c] += both[1];
+                        }
+                    }
+                } else {
+                    pulls(dy, x, images, from, &mean[from..from + n], &mut pulled, &mut turned);
+                }
                 let len = images.len().max(1) as f64;
                 let (mut shift, mut slope, mut scale) = (vec![T::default(); n], vec![T::default(); n], vec![T::default(); n]);
                 for c in 0..n {
@@ -228,7 +278,7 @@ pub fn batch_norm_grad(
                         slope[c] = T::from_f64(turned[c] * inv * inv / len);
                     }
                 }
-                for image in 0..images.count {
+                for image in 0..if at_once { 0 } else { images.count } {
                     if images.area == 1 {
                         let at = images.at(image, from);
                         // SAFETY: as above.
@@ -250,44 +300,72 @@ pub fn batch_norm_grad(
     })
 }
 
+/// Sums over a line of the gradient, and of the gradient times the distance from the mean; and where `dx` is not empty, the
+/// gradient times `scale`.
+struct Pull<'a, T> {
+    dy: &'a [T],
+    x: &'a [T],
+    mean: T,
+    scale: T,
+    dx: &'a mut [T],
+}
+impl<T: Real> Body<T> for Pull<'_, T> {
+    type Out = [f64; 2];
+    #[inline(always)]
+    fn run<I: Float + Vector<T = T>>(self, i: I) -> [f64; 2] {
+        let (lines, n) = ([self.dy.as_ptr(), self.x.as_ptr()], self.dy.len().min(self.x.len()));
+        let (mean, scale) = (i.c(self.mean.to_f64()), i.c(self.scale.to_f64()));
+        // SAFETY: the lines have as many values, and so has the result where there is one.
+        unsafe {
+            if self.dx.len() == n {
+                return sweep(i, lines, self.dx.as_mut_ptr(), n, Pulled::<I, true> { mean, scale });
+            }
+            sweep(i, lines, std::ptr::null_mut(), n, Pulled::<I, false> { mean, scale })
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Pulled<I: Vector, const STORES: bool> {
+    mean: I::V,
+    scale: I::V,
+}
+impl<I: Float + Vector, const STORES: bool> Terms<I, 2, 2> for Pulled<I, STORES> {
+    const STORES: bool = STORES;
+    #[inline(always)]
+    fn of(self, i: I, [dy, x]: [I::V; 2]) -> ([I::V; 2], I::V) {
+        ([dy, i.mul(dy, i.sub(x, self.mean))], i.mul(dy, self.scale))
+    }
+    #[inline(always)]
+    fn blank(self, i: I) -> [I::V; 2] {
+        [i.c(0.0); 2]
+    }
+}
+
 per_isa! {
-    /// Sums of the gradient, and of the gradient times the distance from the mean.
+    /// The same for channels that are the innermost axis.
     fn pulls[T: Real](dy: &[T], x: &[T], images: Images, first: usize, mean: &[T], pulled: &mut [f64], turned: &mut [f64]) {
         let width = mean.len();
-        if images.area == 1 {
-            let rows = (TILE / width).clamp(1, ROWS);
-            let (mut a, mut b) = (vec![T::default(); width], vec![T::default(); width]);
-            let mut start = 0;
-            while start < images.count {
-                let end = images.count.min(start + rows);
-                a.fill(T::default());
-                b.fill(T::default());
-                for n in start..end {
-                    let at = images.at(n, first);
-                    let (dy, x) = (&dy[at..][..width], &x[at..][..width]);
-                    for ((((a, b), dy), x), mean) in a.iter_mut().zip(&mut b).zip(dy).zip(x).zip(mean) {
-                        *a = *a + *dy;
-                        *b = *b + *dy * (*x - *mean);
-                    }
-                }
-                for c in 0..width {
-                    pulled[c] += a[c].to_f64();
-                    turned[c] += b[c].to_f64();
-                }
-                start = end;
-            }
-            return;
-        }
-        for c in 0..width {
-            let mean = mean[c];
-            for n in 0..images.count {
-                let line = images.at(n, first + c)..images.at(n, first + c) + images.area;
-                let (dy, x) = (&dy[line.clone()], &x[line]);
-                for (dy, x) in dy.chunks(TILE).zip(x.chunks(TILE)) {
-                    pulled[c] += fold([dy], |[d]| d).to_f64();
-                    turned[c] += fold([dy, x], |[d, x]| d * (x - mean)).to_f64();
+        let rows = (TILE / width).clamp(1, ROWS);
+        let (mut a, mut b) = (vec![T::default(); width], vec![T::default(); width]);
+        let mut start = 0;
+        while start < images.count {
+            let end = images.count.min(start + rows);
+            a.fill(T::default());
+            b.fill(T::default());
+            for n in start..end {
+                let at = images.at(n, first);
+                let (dy, x) = (&dy[at..][..width], &x[at..][..width]);
+                for ((((a, b), dy), x), mean) in a.iter_mut().zip(&mut b).zip(dy).zip(x).zip(mean) {
+                    *a = *a + *dy;
+                    *b = *b + *dy * (*x - *mean);
                 }
             }
+            for c in 0..width {
+                pulled[c] += a[c].to_f64();
+                turned[c] += b[c].to_f64();
+            }
+            start = end;
         }
     }
 }

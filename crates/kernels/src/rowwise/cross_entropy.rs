@@ -2,15 +2,19 @@
 use super::{Real, Target, real_type, total, values, with_real};
 use crate::convert::copy_view;
 use crate::dispatch::Elem;
+use crate::formula::Float;
 use crate::index::embedding::position;
 use crate::linalg::in_lines;
+use crate::map::sweep::Vector;
 use crate::map::{Class, Map};
 use crate::per_isa;
+use crate::registers::sweeps::{largest, sweep};
+use crate::registers::{Body, Registers};
+use crate::softmax::row::Powers;
 use crate::view::{Cx, Mode, Out, View};
 use gluonish_base::isa::isa;
 use gluonish_base::{Cause, DType, Dims, Result, pool};
 
-static EXP_BELOW: Map = crate::map!(float | i, x, top | i.exp(i.sub(x, top)));
 static SHARE_OF: Map = crate::map!(float | i, x, sum, factor, less | i.sub(i.mul(factor, i.exp(i.sub(x, sum))), less));
 
 /// Values that one task works on, at least.
@@ -99,10 +103,9 @@ pub fn cross_entropy(cx: &Cx, ins: &[View<'_>], n: usize, how: &Labels, outs: &[
                 let (from, to) = (task * each, count.min((task + 1) * each));
                 // SAFETY: each task has rows of its own.
                 let (loss, sums) = unsafe { (loss.part(from, to - from), sums.part(from, to - from)) };
-                let mut powers = vec![T::default(); n];
                 for (k, r) in (from..to).enumerate() {
                     let row = &x[r * n..(r + 1) * n];
-                    sums[k] = log_sum(row, &mut powers);
+                    sums[k] = T::enter(LogSum(row));
                     loss[k] = T::from_f64(match targets {
                         Targets::Classes(list) => match list[r] {
                             None => 0.0,
@@ -118,26 +121,18 @@ pub fn cross_entropy(cx: &Cx, ins: &[View<'_>], n: usize, how: &Labels, outs: &[
 }
 
 /// `log(sum(exp(row)))`; NaN where the row has one.
-fn log_sum<T: Real>(row: &[T], powers: &mut [T]) -> T {
-    let top = largest(row);
-    let tops = [top; REPEAT];
-    let Some(exp) = EXP_BELOW.get(Class::of(T::DTYPE), isa()) else { return top };
-    // SAFETY: the loop fits the machine; the row and the powers are as long, the single value is repeated.
-    unsafe { exp(powers.as_mut_ptr().cast(), [row.as_ptr().cast(), tops.as_ptr().cast()].as_ptr(), 1, row.len()) };
-    T::from_f64(top.to_f64() + added(powers).ln())
-}
-
-per_isa! {
-    fn largest[T: Real](x: &[T]) -> T {
-        let mut top = [T::from_f64(f64::NEG_INFINITY); super::LANES];
-        let (chunks, rest) = x.as_chunks::<{ super::LANES }>();
-        for chunk in chunks {
-            for i in 0..super::LANES {
-                top[i] = if chunk[i] > top[i] { chunk[i] } else { top[i] };
-            }
+struct LogSum<'a, T>(&'a [T]);
+impl<T: Real> Body<T> for LogSum<'_, T> {
+    type Out = T;
+    #[inline(always)]
+    fn run<I: Float + Vector<T = T>>(self, i: I) -> T {
+        let (row, n) = (self.0.as_ptr(), self.0.len());
+        // SAFETY: these are the values of the row; nothing is stored.
+        unsafe {
+            let top = largest(i, row, n).to_f64();
+            let [sum] = sweep(i, [row], std::ptr::null_mut(), n, Powers::<I, false> { top: i.c(top) });
+            T::from_f64(top + sum.ln())
         }
-        top.iter_mut().zip(rest).for_each(|(t, v)| *t = if *v > *t { *v } else { *t });
-        top.iter().fold(top[0], |t, v| if *v > t { *v } else { t })
     }
 }
 

@@ -5,6 +5,7 @@ pub mod cross_entropy;
 pub mod norm;
 
 use crate::dispatch::Elem;
+use crate::registers::Registers;
 use crate::view::{Out, View};
 use crate::walk::Shared;
 use gluonish_base::DType;
@@ -12,7 +13,7 @@ use std::ops::{Add, Div, Mul, Sub};
 
 /// The types that are computed in.
 pub(crate) trait Real:
-    Elem + PartialOrd + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self>
+    Registers + PartialOrd + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self>
 {
 }
 impl Real for f32 {}

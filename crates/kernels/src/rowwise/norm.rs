@@ -2,8 +2,12 @@
 //! the mean, by the root of the mean square.
 use super::{Real, Target, real_type, total, values, with_real};
 use crate::dispatch::Elem;
+use crate::formula::Float;
 use crate::linalg::in_lines;
+use crate::map::sweep::Vector;
 use crate::per_isa;
+use crate::registers::sweeps::{Terms, sweep};
+use crate::registers::{Body, Registers};
 use crate::view::{Cx, Out, View};
 use gluonish_base::{Result, pool};
 
@@ -122,7 +126,8 @@ pub fn norm_grad(cx: &Cx, ins: &[View<'_>], rows: Rows, outs: &[Out<'_>]) -> Res
                     (dx.part(from * n, (to - from) * n), sums)
                 };
                 let rest = (&means[from..to], &devs[from..to]);
-                backward(&dy[from * n..to * n], &x[from * n..to * n], gamma, rest, rows, dx, sums);
+                let (dy, x) = (&dy[from * n..to * n], &x[from * n..to * n]);
+                T::enter(Back { dy, x, gamma, stats: rest, rows, dx, sums });
             });
             // SAFETY: nobody else uses them.
             let (dgamma, dbeta) = unsafe { (dgamma.part(0, width), dbeta.part(0, width)) };
@@ -137,47 +142,166 @@ pub fn norm_grad(cx: &Cx, ins: &[View<'_>], rows: Rows, outs: &[Out<'_>]) -> Res
     })
 }
 
-per_isa! {
-    fn backward[T: Real](dy: &[T], x: &[T], gamma: &[T], stats: (&[T], &[T]), rows: Rows, dx: &mut [T], sums: &mut [T]) {
+/// Some rows on the way back. `sums` are those of the parameters' gradients: gamma's, then beta's.
+struct Back<'a, T> {
+    dy: &'a [T],
+    x: &'a [T],
+    gamma: &'a [T],
+    stats: (&'a [T], &'a [T]),
+    rows: Rows,
+    dx: &'a mut [T],
+    sums: &'a mut [T],
+}
+
+impl<T: Real> Body<T> for Back<'_, T> {
+    type Out = ();
+    #[inline(always)]
+    fn run<I: Float + Vector<T = T>>(self, i: I) {
+        let Back { dy, x, gamma, stats, rows, dx, sums } = self;
         let n = rows.len();
         let (dgamma, dbeta) = sums.split_at_mut(rows.groups * rows.channels);
+        let nowhere = std::ptr::null_mut();
         for (r, ((dy, x), dx)) in dy.chunks_exact(n).zip(x.chunks_exact(n)).zip(dx.chunks_exact_mut(n)).enumerate() {
-            let (mean, scale) = (stats.0[r], T::from_f64(1.0 / stats.1[r].to_f64()));
+            let scale = 1.0 / stats.1[r].to_f64();
+            let (mean, scale) = (i.c(stats.0[r].to_f64()), i.c(T::from_f64(scale).to_f64()));
             let at = r % rows.groups * rows.channels;
             let span = at..at + rows.channels;
             let (gamma, dgamma, dbeta) = (&gamma[span.clone()], &mut dgamma[span.clone()], &mut dbeta[span]);
-            let (mut pulled, mut turned) = (0.0, 0.0);
-            if rows.area == 1 {
-                pulled = total([dy, gamma], |[d, g]| d * g);
-                turned = total([dy, gamma, x], |[d, g, x]| d * g * ((x - mean) * scale));
-            } else {
-                for (c, (dy, x)) in dy.chunks_exact(rows.area).zip(x.chunks_exact(rows.area)).enumerate() {
-                    let both = (total([dy], |[d]| d), total([dy, x], |[d, x]| d * ((x - mean) * scale)));
-                    pulled += both.0 * gamma[c].to_f64();
-                    turned += both.1 * gamma[c].to_f64();
-                    dbeta[c] = dbeta[c] + T::from_f64(both.0);
-                    dgamma[c] = dgamma[c] + T::from_f64(both.1);
+            let share = |sum: f64| i.c(T::from_f64(sum / n as f64).to_f64());
+            // SAFETY: the lines are as long as the number of their values says, each parameter's sums as the parameters.
+            unsafe {
+                if rows.area == 1 {
+                    let lines = [dy.as_ptr(), x.as_ptr(), gamma.as_ptr()];
+                    let [pulled, turned] = sweep(i, lines, nowhere, n, Pulls::<I> { mean, scale });
+                    let pulled = if rows.center { share(pulled) } else { i.c(0.0) };
+                    let turn = Turn::<I> { mean, scale, pulled, turned: share(turned) };
+                    turn.line(i, lines, n, dx.as_mut_ptr(), dgamma.as_mut_ptr(), dbeta.as_mut_ptr());
+                    continue;
+                }
+                let (mut pulled, mut turned) = (0.0, 0.0);
+                for c in 0..rows.channels {
+                    let line = c * rows.area;
+                    let ends = [dy[line..].as_ptr(), x[line..].as_ptr()];
+                    let both = sweep(i, ends, nowhere, rows.area, ChannelPulls::<I> { mean, scale });
+                    pulled += both[0] * gamma[c].to_f64();
+                    turned += both[1] * gamma[c].to_f64();
+                    dbeta[c] = dbeta[c] + T::from_f64(both[0]);
+                    dgamma[c] = dgamma[c] + T::from_f64(both[1]);
+                }
+                let pulled = if rows.center { share(pulled) } else { i.c(0.0) };
+                let turned = share(turned);
+                for (c, gamma) in gamma.iter().enumerate() {
+                    let line = c * rows.area;
+                    let ends = [dy[line..].as_ptr(), x[line..].as_ptr()];
+                    let turn = ChannelTurn::<I> { mean, scale, pulled, turned, gamma: i.c(gamma.to_f64()) };
+                    sweep(i, ends, dx[line..].as_mut_ptr(), rows.area, turn);
                 }
             }
-            let pulled = if rows.center { T::from_f64(pulled / n as f64) } else { T::default() };
-            let turned = T::from_f64(turned / n as f64);
-            if rows.area == 1 {
-                let (dy, x, dx) = (&dy[..n], &x[..n], &mut dx[..n]);
-                let (gamma, dgamma, dbeta) = (&gamma[..n], &mut dgamma[..n], &mut dbeta[..n]);
-                for i in 0..n {
-                    let unit = (x[i] - mean) * scale;
-                    dx[i] = (dy[i] * gamma[i] - pulled - unit * turned) * scale;
-                    dgamma[i] = dgamma[i] + dy[i] * unit;
-                    dbeta[i] = dbeta[i] + dy[i];
-                }
-                continue;
+        }
+    }
+}
+
+/// `dy * gamma`, and that times the normalised value, added up.
+#[derive(Clone, Copy)]
+struct Pulls<I: Vector> {
+    mean: I::V,
+    scale: I::V,
+}
+impl<I: Float + Vector> Terms<I, 3, 2> for Pulls<I> {
+    const STORES: bool = false;
+    #[inline(always)]
+    fn of(self, i: I, [dy, x, gamma]: [I::V; 3]) -> ([I::V; 2], I::V) {
+        let d = i.mul(dy, gamma);
+        ([d, i.mul(d, i.mul(i.sub(x, self.mean), self.scale))], d)
+    }
+    #[inline(always)]
+    fn blank(self, i: I) -> [I::V; 3] {
+        [i.c(0.0); 3]
+    }
+}
+
+/// The gradient, and that times the normalised value, added up.
+#[derive(Clone, Copy)]
+struct ChannelPulls<I: Vector> {
+    mean: I::V,
+    scale: I::V,
+}
+impl<I: Float + Vector> Terms<I, 2, 2> for ChannelPulls<I> {
+    const STORES: bool = false;
+    #[inline(always)]
+    fn of(self, i: I, [dy, x]: [I::V; 2]) -> ([I::V; 2], I::V) {
+        ([dy, i.mul(dy, i.mul(i.sub(x, self.mean), self.scale))], dy)
+    }
+    #[inline(always)]
+    fn blank(self, i: I) -> [I::V; 2] {
+        [i.c(0.0); 2]
+    }
+}
+
+/// From the gradient of the result to that of the input, for one channel.
+#[derive(Clone, Copy)]
+struct ChannelTurn<I: Vector> {
+    mean: I::V,
+    scale: I::V,
+    pulled: I::V,
+    turned: I::V,
+    gamma: I::V,
+}
+impl<I: Float + Vector> Terms<I, 2, 0> for ChannelTurn<I> {
+    const STORES: bool = true;
+    #[inline(always)]
+    fn of(self, i: I, [dy, x]: [I::V; 2]) -> ([I::V; 0], I::V) {
+        let unit = i.mul(i.sub(x, self.mean), self.scale);
+        let pull = i.sub(i.mul(dy, self.gamma), self.pulled);
+        ([], i.mul(i.sub(pull, i.mul(unit, self.turned)), self.scale))
+    }
+    #[inline(always)]
+    fn blank(self, i: I) -> [I::V; 2] {
+        [i.c(0.0); 2]
+    }
+}
+
+/// The same for a row whose values have parameters of their own, whose gradients grow by what the row adds.
+#[derive(Clone, Copy)]
+struct Turn<I: Vector> {
+    mean: I::V,
+    scale: I::V,
+    pulled: I::V,
+    turned: I::V,
+}
+impl<I: Float + Vector> Turn<I> {
+    /// # Safety
+    /// All lines have `n` values.
+    #[inline(always)]
+    unsafe fn line(
+        self,
+        i: I,
+        [dy, x, gamma]: [*const I::T; 3],
+        n: usize,
+        dx: *mut I::T,
+        dgamma: *mut I::T,
+        dbeta: *mut I::T,
+    ) {
+        let mut at = 0;
+        // SAFETY: registers lie before the end, or only what does of them is read and stored.
+        unsafe {
+            while at + I::LANES <= n {
+                let (d, g) = (i.load(dy.add(at)), i.load(gamma.add(at)));
+                let unit = i.mul(i.sub(i.load(x.add(at)), self.mean), self.scale);
+                let pull = i.sub(i.mul(d, g), self.pulled);
+                i.store(dx.add(at), i.mul(i.sub(pull, i.mul(unit, self.turned)), self.scale));
+                i.store(dgamma.add(at), i.add(i.load(dgamma.add(at)), i.mul(d, unit)));
+                i.store(dbeta.add(at), i.add(i.load(dbeta.add(at)), d));
+                at += I::LANES;
             }
-            let lines = dy.chunks_exact(rows.area).zip(x.chunks_exact(rows.area)).zip(dx.chunks_exact_mut(rows.area));
-            for (c, ((dy, x), dx)) in lines.enumerate() {
-                let gamma = gamma[c];
-                for ((dx, dy), x) in dx.iter_mut().zip(dy).zip(x) {
-                    *dx = (*dy * gamma - pulled - (*x - mean) * scale * turned) * scale;
-                }
+            if at < n {
+                let left = n - at;
+                let (d, g) = (i.load_part(dy.add(at), left), i.load_part(gamma.add(at), left));
+                let unit = i.mul(i.sub(i.load_part(x.add(at), left), self.mean), self.scale);
+                let pull = i.sub(i.mul(d, g), self.pulled);
+                i.store_part(dx.add(at), i.mul(i.sub(pull, i.mul(unit, self.turned)), self.scale), left);
+                i.store_part(dgamma.add(at), i.add(i.load_part(dgamma.add(at), left), i.mul(d, unit)), left);
+                i.store_part(dbeta.add(at), i.add(i.load_part(dbeta.add(at), left), d), left);
             }
         }
     }

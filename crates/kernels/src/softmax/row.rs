@@ -1,0 +1,120 @@
+//! A row along the axis that lies in one piece: two or three sweeps over it, with nothing kept but the result.
+use super::{Lines, Real, Step};
+use crate::formula::Float;
+use crate::map::sweep::Vector;
+use crate::registers::Body;
+use crate::registers::sweeps::{Terms, largest, sweep};
+
+/// A row of `n` values.
+pub(super) struct Row<A> {
+    pub(super) lines: Lines<A>,
+    pub(super) n: usize,
+    pub(super) step: Step,
+}
+
+impl<A: Real> Body<A> for Row<A> {
+    type Out = ();
+    #[inline(always)]
+    fn run<I: Float + Vector<T = A>>(self, i: I) {
+        let Row { lines: Lines { x, dy, out }, n, step } = self;
+        let nowhere = std::ptr::null_mut();
+        let one = |v: f64| i.c(A::from_f64(v).to_f64());
+        // SAFETY: the lines have `n` values each.
+        unsafe {
+            match step {
+                Step::Softmax => {
+                    let top = i.c(largest(i, x, n).to_f64());
+                    let [sum] = sweep(i, [x], out, n, Powers::<I, true> { top });
+                    sweep(i, [out.cast_const()], out, n, Scaled::<I> { by: one(1.0 / sum) });
+                }
+                Step::LogSoftmax => {
+                    let top = i.c(largest(i, x, n).to_f64());
+                    let [sum] = sweep(i, [x], nowhere, n, Powers::<I, false> { top });
+                    sweep(i, [x], out, n, Below::<I> { top, log: one(sum.ln()) });
+                }
+                Step::SoftmaxGrad => {
+                    let [dot] = sweep(i, [x, dy], nowhere, n, Product);
+                    sweep(i, [x, dy], out, n, SoftmaxBack::<I> { dot: one(dot) });
+                }
+                Step::LogSoftmaxGrad => {
+                    let [total] = sweep(i, [dy], nowhere, n, Itself);
+                    sweep(i, [x, dy], out, n, LogSoftmaxBack::<I> { total: one(total) });
+                }
+            }
+        }
+    }
+}
+
+/// `exp(x - top)`, added up and perhaps stored.
+#[derive(Clone, Copy)]
+pub(crate) struct Powers<I: Vector, const STORES: bool> {
+    pub(crate) top: I::V,
+}
+impl<I: Float + Vector, const STORES: bool> Terms<I, 1, 1> for Powers<I, STORES> {
+    const STORES: bool = STORES;
+    #[inline(always)]
+    fn of(self, i: I, [x]: [I::V; 1]) -> ([I::V; 1], I::V) {
+        let e = i.exp(i.sub(x, self.top));
+        ([e], e)
+    }
+    #[inline(always)]
+    fn blank(self, i: I) -> [I::V; 1] {
+        [i.c(f64::NEG_INFINITY)]
+    }
+}
+
+/// The product of two values, added up.
+#[derive(Clone, Copy)]
+struct Product;
+impl<I: Float + Vector> Terms<I, 2, 1> for Product {
+    const STORES: bool = false;
+    #[inline(always)]
+    fn of(self, i: I, [x, y]: [I::V; 2]) -> ([I::V; 1], I::V) {
+        let v = i.mul(x, y);
+        ([v], v)
+    }
+    #[inline(always)]
+    fn blank(self, i: I) -> [I::V; 2] {
+        [i.c(0.0); 2]
+    }
+}
+
+/// Values, added up.
+#[derive(Clone, Copy)]
+struct Itself;
+impl<I: Float + Vector> Terms<I, 1, 1> for Itself {
+    const STORES: bool = false;
+    #[inline(always)]
+    fn of(self, _: I, [x]: [I::V; 1]) -> ([I::V; 1], I::V) {
+        ([x], x)
+    }
+    #[inline(always)]
+    fn blank(self, i: I) -> [I::V; 1] {
+        [i.c(0.0)]
+    }
+}
+
+/// Results that are stored, with nothing added up.
+macro_rules! stored {
+    ($(#[$doc:meta])* $name:ident { $($field:ident),+ } |$s:ident, $i:ident, $($x:ident),+| $e:expr) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy)]
+        struct $name<I: Vector> { $($field: I::V),+ }
+        impl<I: Float + Vector> Terms<I, { [$(stringify!($x)),+].len() }, 0> for $name<I> {
+            const STORES: bool = true;
+            #[inline(always)]
+            fn of(self, $i: I, [$($x),+]: [I::V; [$(stringify!($x)),+].len()]) -> ([I::V; 0], I::V) {
+                let $s = self;
+                ([], $e)
+            }
+            #[inline(always)]
+            fn blank(self, i: I) -> [I::V; [$(stringify!($x)),+].len()] {
+                [i.c(0.0); [$(stringify!($x)),+].len()]
+            }
+        }
+    };
+}
+stored! { Scaled { by } |s, i, x| i.mul(x, s.by) }
+stored! { Below { top, log } |s, i, x| i.sub(i.sub(x, s.top), s.log) }
+stored! { SoftmaxBack { dot } |s, i, y, dy| i.mul(i.sub(dy, s.dot), y) }
+stored! { LogSoftmaxBack { total } |s, i, y, dy| i.sub(dy, i.mul(i.exp(y), s.total)) }
