@@ -27,7 +27,7 @@ def operands(layer: Layer, batch: int) -> tuple[Any, Any, Any]:
 
     rng = np.random.default_rng(0)
     images = rng.standard_normal((batch, layer.inputs, layer.side, layer.side), np.float32)
-    filters = rng.standard_normal((layer.outputs, layer.inputs, *layer.kernel), np.float32)
+    filters = rng.standard_normal((layer.outputs, layer.inputs // layer.groups, *layer.kernel), np.float32)
     return images, filters, rng.standard_normal((batch, layer.outputs, *layer.out), np.float32)
 
 
@@ -46,7 +46,7 @@ def ours(kind: str, layer: Layer, batch: int) -> Measure:
     def measure(names: Names) -> float:
         core, array, sync = names["core"], names["array"], names["sync"]
         x, w, dy = map(array, operands(layer, batch))
-        how = {"stride": (layer.stride,) * 2, "pad": layer.pad}
+        how = {"stride": (layer.stride,) * 2, "pad": layer.pad, "num_group": layer.groups}
         if kind == "plain":
             attrs = {**how, "kernel": layer.kernel, "num_filter": layer.outputs, "no_bias": True}
             return timed(lambda: core.invoke("Convolution", [x, w], attrs), sync)
@@ -74,10 +74,10 @@ def torch_side(kind: str, layer: Layer, batch: int) -> Measure:
         for layout in (torch.contiguous_format, torch.channels_last):
             x, w, dy = (torch.from_numpy(a).contiguous(memory_format=layout) for a in operands(layer, batch))
             stride, pad = [layer.stride] * 2, list(layer.pad)
-            call = partial(torch.conv2d, x, w, None, stride, pad)
+            call = partial(torch.conv2d, x, w, None, stride, pad, 1, layer.groups)
             if kind == "backward":
                 wanted = [not layer.is_first, True, False]
-                rest = (stride, pad, [1, 1], False, [0, 0], 1, wanted)
+                rest = (stride, pad, [1, 1], False, [0, 0], layer.groups, wanted)
                 call = partial(torch.ops.aten.convolution_backward, dy, x, w, None, *rest)
             with torch.inference_mode():
                 best = min(best, timed(call))

@@ -12,6 +12,7 @@ class Layer(NamedTuple):
     kernel: tuple[int, int] = (1, 1)
     stride: int = 1
     pad: tuple[int, int] = (0, 0)
+    groups: int = 1
 
     @property
     def name(self) -> str:
@@ -82,3 +83,32 @@ def _inception3() -> list[Layer]:
 
 NETWORKS = {"resnet18": _resnet18(), "resnet50": _resnet50(), "vgg16": _vgg16(), "inception3": _inception3()}
 LAYERS = sorted({layer for layers in NETWORKS.values() for layer in layers})
+
+
+def _apart(channels: int, side: int, kernel: int = 3, stride: int = 1) -> Layer:
+    """A filter for each channel."""
+    return _same(channels, channels, side, kernel, stride=stride)._replace(groups=channels)
+
+
+def _mobilenet1() -> list[Layer]:
+    layers = [_apart(32, 112), _apart(64, 112, stride=2), _apart(1024, 7)]
+    for c, side in ((128, 56), (256, 28), (512, 14)):
+        layers += [_apart(c, side), _apart(c, side, stride=2)]
+    return layers
+
+
+def _mobilenet2() -> list[Layer]:
+    layers = [_apart(32, 112), _apart(96, 112, stride=2), _apart(384, 14), _apart(960, 7)]
+    for c, side in ((144, 56), (192, 28), (576, 14)):
+        layers += [_apart(c, side), _apart(c, side, stride=2)]
+    return layers
+
+
+def _mobilenet3() -> list[Layer]:
+    layers = [_apart(16, 112), _apart(64, 112, stride=2), _apart(72, 56), _apart(240, 28, stride=2)]
+    layers += [_apart(c, 14) for c in (184, 200, 480, 672)]
+    layers += [_apart(72, 56, 5, 2), _apart(120, 28, 5), _apart(672, 14, 5, 2), _apart(960, 7, 5)]
+    return layers
+
+
+MOBILE = {"mobilenet1": _mobilenet1(), "mobilenet2": _mobilenet2(), "mobilenet3": _mobilenet3()}

@@ -25,6 +25,7 @@ GROUPS = [
     "queue",
     "gemm",
     "conv",
+    "depthwise",
     "elementwise",
     "reductions",
     "order",

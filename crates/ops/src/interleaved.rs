@@ -99,7 +99,7 @@ rows! {
         .attrs(&[
             Attr::int("axis", -2, "The axis of positions."),
             Attr::int("offset", 0, "Position of the first element along it."),
-            Attr::float("base", 10000.0, "What the angles of later pairs are smaller by.").within(f64::MIN_POSITIVE, f64::MAX),
+            Attr::float("base", 10000.0, "What the angles of later pairs are smaller by.").within(1e-3, 1e12),
             Attr::bool("interleaved", false, "Whether neighbours are a pair; else a value of the first half and its counterpart in the second."),
             Attr::bool("inverse", false, "Turn the other way round."),
         ])

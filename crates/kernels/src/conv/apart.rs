@@ -1,15 +1,10 @@
-//! The algorithms on blocked images, each by itself: for tests and measurements, which choose for themselves and want no
+//! Winograd and depthwise convolutions on blocked images, each by itself: for tests and measurements, which choose for themselves and want no
 //! layout changes.
 use super::blocked::{Blocked, Finish};
+pub use super::choose::Algorithm;
 use super::geometry::{Extent, How, Planes};
 use super::{depthwise, winograd};
 use crate::gemm::{Real, Simd, Work, dispatch};
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Algorithm {
-    Winograd,
-    Depthwise,
-}
 
 /// An image that owns its memory, in blocks of channels.
 pub struct Image<T> {
@@ -120,6 +115,7 @@ impl Call {
         match self.algorithm {
             Algorithm::Winograd => winograd::suits(self.kernel(), &self.how),
             Algorithm::Depthwise => depthwise::suits(self.kernel(), self.filters[0], self.filters[1], &self.how),
+            _ => false,
         }
     }
 
@@ -151,8 +147,8 @@ impl Call {
         // SAFETY: the shapes fit, and the images own their memory.
         unsafe {
             match self.algorithm {
-                Algorithm::Winograd => winograd::forward(self.threads, &x, &w, &y, &self.how, &finish),
-                Algorithm::Depthwise => depthwise::forward(self.threads, &x, &w, &y, &self.how, &finish),
+                Algorithm::Winograd => winograd::forward(self.threads, &x, &w, &y, &self.how, &finish, None),
+                _ => depthwise::forward(self.threads, &x, &w, &y, &self.how, &finish),
             }
         }
     }
@@ -163,8 +159,8 @@ impl Call {
         // SAFETY: as in `forward`.
         unsafe {
             match self.algorithm {
-                Algorithm::Winograd => winograd::data_grad(self.threads, &dy, &w, &dx, &self.how, add),
-                Algorithm::Depthwise => depthwise::data_grad(self.threads, &dy, &w, &dx, &self.how, add),
+                Algorithm::Winograd => winograd::data_grad(self.threads, &dy, &w, &dx, &self.how, add, None),
+                _ => depthwise::data_grad(self.threads, &dy, &w, &dx, &self.how, add),
             }
         }
     }
@@ -176,7 +172,7 @@ impl Call {
         unsafe {
             match self.algorithm {
                 Algorithm::Winograd => winograd::weight_grad(self.threads, &x, &dy, &dw, &self.how, add),
-                Algorithm::Depthwise => depthwise::weight_grad(self.threads, &x, &dy, &dw, &self.how, add),
+                _ => depthwise::weight_grad(self.threads, &x, &dy, &dw, &self.how, add),
             }
         }
     }

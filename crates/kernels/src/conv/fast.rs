@@ -22,7 +22,7 @@ pub(super) unsafe fn forward(
     // SAFETY: the caller's.
     unsafe {
         match by {
-            Algorithm::Winograd => winograd::forward(threads, x, w, y, how, finish),
+            Algorithm::Winograd => winograd::forward(threads, x, w, y, how, finish, stamp),
             Algorithm::Depthwise => depthwise::forward(threads, x, w, y, how, finish),
             _ => direct::forward(threads, x, w, y, how, finish, stamp),
         }
@@ -45,7 +45,7 @@ pub(super) unsafe fn data_grad(
     // SAFETY: the caller's.
     unsafe {
         match by {
-            Algorithm::Winograd => winograd::data_grad(threads, dy, w, dx, how, add),
+            Algorithm::Winograd => winograd::data_grad(threads, dy, w, dx, how, add, stamp),
             Algorithm::Depthwise => depthwise::data_grad(threads, dy, w, dx, how, add),
             _ => direct::data_grad(threads, dy, w, dx, how, add, stamp),
         }

@@ -1,7 +1,7 @@
 //! What is derived from filters, kept while they do not change: packed, or transformed. A small store for the process; what
 //! was not used for longest goes first.
 use super::geometry::{How, Planes};
-use crate::gemm::Real;
+use crate::gemm::{Real, Scratch, Slot};
 use std::any::Any;
 use std::collections::VecDeque;
 use std::marker::PhantomData;
@@ -33,7 +33,7 @@ impl<T: Real> Buffer<T> {
         Buffer { lines, len, of: PhantomData }
     }
 
-    pub(super) fn ptr(&self) -> *const T {
+    fn ptr(&self) -> *const T {
         self.lines.as_ptr().cast()
     }
     fn bytes(&self) -> usize {
@@ -84,9 +84,35 @@ struct Store {
 
 static STORE: Mutex<Store> = Mutex::new(Store { entries: VecDeque::new(), bytes: 0 });
 
+/// What is derived from filters: kept for the next time, or not.
+pub(super) enum Derived<T: Real> {
+    Kept(Arc<Buffer<T>>),
+    Once(Scratch<T>),
+}
+
+impl<T: Real> Derived<T> {
+    /// What `make` derives in memory for `len` elements, all of which it writes. Without a key it is for this time alone, in
+    /// the scratch memory of `slot`.
+    pub(super) fn new(key: Option<Key>, slot: Slot, len: usize, make: impl FnOnce(*mut T)) -> Derived<T> {
+        let Some(key) = key else {
+            let room = Scratch::take(slot, len);
+            make(room.ptr());
+            return Derived::Once(room);
+        };
+        Derived::Kept(kept(key, len, make))
+    }
+
+    pub(super) fn ptr(&self) -> *const T {
+        match self {
+            Derived::Kept(b) => b.ptr(),
+            Derived::Once(s) => s.ptr(),
+        }
+    }
+}
+
 /// What `make` derives in memory for `len` elements, all of which it writes; or what it has derived before from the same
 /// contents.
-pub(super) fn kept<T: Real>(key: Key, len: usize, make: impl FnOnce(*mut T)) -> Arc<Buffer<T>> {
+fn kept<T: Real>(key: Key, len: usize, make: impl FnOnce(*mut T)) -> Arc<Buffer<T>> {
     let mut old = None;
     {
         let mut store = STORE.lock().unwrap_or_else(PoisonError::into_inner);

@@ -9,12 +9,11 @@ mod tile;
 
 use super::blocked::{Blocked, Finish, lanes};
 use super::geometry::{How, Planes, met_by, offset, taps};
-use super::kept::{Buffer, Key, Stamp, kept};
+use super::kept::{Derived, Key, Stamp};
 use crate::gemm::{Real, Scratch, Slot};
 use band::Source;
 use outer::Outer;
 use pack::{Way, pack, packed_len, unpack};
-use std::sync::Arc;
 use sweep::{Sweep, Target};
 
 fn source<T: Real>(x: &Blocked<T>, groups: usize, lanes: usize) -> Source<T> {
@@ -39,43 +38,23 @@ fn target<T: Real>(y: &Blocked<T>, lanes: usize) -> Target<T> {
     }
 }
 
-/// Packed filters, kept for the next time or not.
-enum Packed<T: Real> {
-    Kept(Arc<Buffer<T>>),
-    Once(Scratch<T>),
-}
-
-impl<T: Real> Packed<T> {
-    /// The taps at `offsets`, which are those of a phase.
-    ///
-    /// # Safety
-    /// As `pack`.
-    unsafe fn new(
-        threads: usize,
-        w: &Planes<T>,
-        how: &How,
-        way: Way,
-        (phase, offsets): (usize, &[isize]),
-        stamp: Option<Stamp>,
-    ) -> Packed<T> {
-        let (lanes, outer) = (lanes::<T>(), w.count / how.groups);
-        let len = packed_len(outer, w.channels, how.groups, offsets.len(), lanes);
-        // SAFETY: the caller's; there are as many elements as the packed filters have.
-        let fill = |to: *mut T| unsafe { pack(threads, w, how.groups, way, offsets, to) };
-        let Some(stamp) = stamp else {
-            let room = Scratch::take(Slot::B, len);
-            fill(room.ptr());
-            return Packed::Once(room);
-        };
-        Packed::Kept(kept(Key::new(("direct", *how, [lanes, way as usize, phase]), w, stamp), len, fill))
-    }
-
-    fn ptr(&self) -> *const T {
-        match self {
-            Packed::Kept(b) => b.ptr(),
-            Packed::Once(s) => s.ptr(),
-        }
-    }
+/// Packed filters: the taps at `offsets`, which are those of a phase.
+///
+/// # Safety
+/// As `pack`.
+unsafe fn packed<T: Real>(
+    threads: usize,
+    w: &Planes<T>,
+    how: &How,
+    way: Way,
+    (phase, offsets): (usize, &[isize]),
+    stamp: Option<Stamp>,
+) -> Derived<T> {
+    let lanes = lanes::<T>();
+    let len = packed_len(w.count / how.groups, w.channels, how.groups, offsets.len(), lanes);
+    let key = stamp.map(|stamp| Key::new(("direct", *how, [lanes, way as usize, phase]), w, stamp));
+    // SAFETY: the caller's; there are as many elements as the packed filters have.
+    Derived::new(key, Slot::B, len, |to| unsafe { pack(threads, w, how.groups, way, offsets, to) })
 }
 
 /// Where taps look, from the place of a result.
@@ -103,7 +82,7 @@ pub(crate) unsafe fn forward<T: Real>(
     let offsets: Vec<isize> = taps(w.size).map(|t| offset(t, w.by)).collect();
     // SAFETY: the caller's.
     unsafe {
-        let filters = Packed::new(threads, w, how, Way::Forward, (0, &offsets), stamp);
+        let filters = packed(threads, w, how, Way::Forward, (0, &offsets), stamp);
         let sweep = Sweep {
             source: source(x, groups, lanes),
             grid: [y.height, y.width],
@@ -147,7 +126,7 @@ pub(crate) unsafe fn data_grad<T: Real>(
         let whole = target(dx, lanes);
         // SAFETY: the caller's; phases are different places.
         unsafe {
-            let filters = Packed::new(threads, w, how, Way::Backward, (number, &offsets), stamp);
+            let filters = packed(threads, w, how, Way::Backward, (number, &offsets), stamp);
             let sweep = Sweep {
                 source: source(dy, groups, lanes),
                 grid,

@@ -1,4 +1,5 @@
 //! The convolution itself, and how it is cut among threads.
+use super::super::kept::{Derived, Key};
 use super::Convolve;
 use super::filters::FiltersToPoints;
 use super::product::{MultiplyPoints, Points};
@@ -121,15 +122,11 @@ impl<S: Simd> Parts<'_, S> {
         unsafe { S::enter(FromPoints::<S, F> { from, grid, tiles, tile0: 0, blocks, y, finish, of: PhantomData }) }
     }
 
-    /// Each thread takes some tiles through all steps; the filters are transformed before.
-    unsafe fn by_tiles<const F: usize>(&self) {
-        let (threads, tiles, inputs) = (self.of.threads, self.grid.count, self.inputs);
-        let panels = self.blocks[1].div_ceil(2);
-        let len = Panel::<F>::len::<S>(inputs);
-        let scratch = Scratch::<S::T>::take(Slot::Other, panels * len);
-        let all = Shared(scratch.ptr());
+    /// Transforms the filters of all panels.
+    unsafe fn all_filters<const F: usize>(&self, to: *mut S::T) {
+        let (inputs, len, all) = (self.inputs, Panel::<F>::len::<S>(self.inputs), Shared(to));
         let cuts = inputs.div_ceil(INPUTS / 2);
-        pool::run(panels * cuts, threads, |i| {
+        pool::run(self.blocks[1].div_ceil(2) * cuts, self.of.threads, |i| {
             let (all, p, i) = (&all, i / cuts, i % cuts);
             let part = inputs * i / cuts..inputs * (i + 1) / cuts;
             let width = self.width(p);
@@ -137,6 +134,16 @@ impl<S: Simd> Parts<'_, S> {
             // SAFETY: the caller's; parts are disjoint.
             unsafe { self.filters::<F>(p, part, to, Panel::<F>::plane::<S>(inputs, width)) };
         });
+    }
+
+    /// Each thread takes some tiles through all steps; the filters are transformed before, or have been for an earlier call.
+    unsafe fn by_tiles<const F: usize>(&self) {
+        let (threads, tiles, inputs) = (self.of.threads, self.grid.count, self.inputs);
+        let (panels, len) = (self.blocks[1].div_ceil(2), Panel::<F>::len::<S>(inputs));
+        let key = self.of.key.map(|key| Key { made: (key.made.0, key.made.1, [S::LANES, F, 0]), ..key });
+        // SAFETY: the caller's; there is room for the filters of all panels.
+        let all = Derived::new(key, Slot::Other, panels * len, |to| unsafe { self.all_filters::<F>(to) });
+        let all = Shared(all.ptr().cast_mut());
         let of_tile = Panel::<F>::PLANES * self.blocks[0] * S::LANES * size_of::<S::T>();
         let most = (OWN_POINTS / of_tile.max(1)).clamp(S::MR, RUN);
         let chunks = tiles.div_ceil(most);

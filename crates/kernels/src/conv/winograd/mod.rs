@@ -16,6 +16,7 @@ mod tiles;
 
 use super::blocked::{Blocked, Finish};
 use super::geometry::{Extent, How, Planes};
+use super::kept::{Key, Stamp};
 use crate::gemm::{Real, Simd, Work, dispatch};
 use convolve::convolve;
 use filters::Source;
@@ -52,9 +53,11 @@ pub(super) unsafe fn forward<T: Real>(
     y: &Blocked<T>,
     how: &How,
     finish: &Finish<T>,
+    stamp: Option<Stamp>,
 ) {
+    let key = stamp.map(|stamp| Key::new(("winograd", *how, [0; 3]), w, stamp));
     let (w, finish) = (Source::forward(w), Store(*finish));
-    dispatch(Convolve { threads, x, w, y, pad: [how.pad[1], how.pad[2]], finish })
+    dispatch(Convolve { threads, x, w, key, y, pad: [how.pad[1], how.pad[2]], finish })
 }
 
 /// The gradient of images: the gradient of results, convolved with filters that are turned round.
@@ -68,10 +71,12 @@ pub(super) unsafe fn data_grad<T: Real>(
     dx: &Blocked<T>,
     how: &How,
     add: bool,
+    stamp: Option<Stamp>,
 ) {
+    let key = stamp.map(|stamp| Key::new(("winograd backwards", *how, [0; 3]), w, stamp));
     let finish = Store(Finish { scale: None, shift: None, residual: None, relu: false, add });
     let pad = [2 - how.pad[1], 2 - how.pad[2]];
-    dispatch(Convolve { threads, x: dy, w: Source::backward(w), y: dx, pad, finish })
+    dispatch(Convolve { threads, x: dy, w: Source::backward(w), key, y: dx, pad, finish })
 }
 
 /// The gradient of filters.
@@ -93,6 +98,8 @@ struct Convolve<'a, T> {
     threads: usize,
     x: &'a Blocked<T>,
     w: Source<T>,
+    /// Under which transformed filters are kept.
+    key: Option<Key>,
     y: &'a Blocked<T>,
     pad: [usize; 2],
     finish: Store<T>,
