@@ -46,7 +46,7 @@ test-naive: build
 
 # Memory errors that no result shows. The runtime of the sanitizer comes with the toolchain; the switch is unstable.
 sanitize: $(TOOLS)  ## the tests of kernels and file formats under AddressSanitizer
-	RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=address" cargo test --locked --tests -p gluonish-kernels -p gluonish-formats \
+	RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=address" cargo test --locked --no-fail-fast --tests -p gluonish-kernels -p gluonish-formats \
 	  --target $(shell rustc -vV | sed -n 's/host: //p') --target-dir target/sanitize
 
 lint: build  ## formatters, linters, types, layers, sizes, unsafe, stubs

@@ -6,7 +6,8 @@
 //! work would have written. The engine knows no shapes, no ops and no Python.
 //!
 //! From the bottom up: `gate` (who may use a variable), `storage`, `memory` (pools of blocks), `device` and `fence`
-//! (work that is issued now and done later), `task`, `scheduler`, `fork` and `shutdown`.
+//! (work that is issued now and done later), `task`, `promise` (values that somebody brings), `scheduler`, `fork` and
+//! `shutdown`.
 mod cold;
 pub mod device;
 mod device_cpu;

@@ -66,6 +66,10 @@ struct Made {
     dw_: Vec<f64>,
 }
 
+fn view<'a>(data: &'a [f32], shape: &'a Dims, strides: &'a Dims) -> View<'a> {
+    View::contiguous(data.as_ptr().cast_mut().cast(), DType::F32, shape, strides)
+}
+
 impl Made {
     fn new(case: Case) -> Option<Made> {
         let out = case.out()?;
@@ -111,23 +115,16 @@ impl Made {
         let cx = Cx { threads, ..Cx::default() };
         let (xs, ws, ys) =
             (c.axes(c.n, c.inputs, c.size).0, c.axes(c.outputs, inner, c.kernel).0, c.axes(c.n, c.outputs, out).0);
-        let strides = [xs.contiguous_strides(), ws.contiguous_strides(), ys.contiguous_strides()];
-        let view = |data: &[f32], shape: &'static Dims, strides: &'static Dims| {
-            View::contiguous(data.as_ptr().cast_mut().cast(), DType::F32, shape, strides)
-        };
-        let keep = |d: Dims| -> &'static Dims { Box::leak(Box::new(d)) };
-        let (xs, ws, ys) = (keep(xs), keep(ws), keep(ys));
-        let [xt, wt, yt] = strides.map(keep);
-        let (x, w, dy) = (view(&self.x, xs, xt), view(&self.w, ws, wt), view(&self.dy, ys, yt));
+        let bs = Dims::of(&[c.outputs as isize]);
+        let [xt, wt, yt, bt] = [&xs, &ws, &ys, &bs].map(|shape| shape.contiguous_strides());
+        let (x, w, dy) = (view(&self.x, &xs, &xt), view(&self.w, &ws, &wt), view(&self.dy, &ys, &yt));
         let biases = vec![bias.unwrap_or(0.0); c.outputs];
-        let bs = keep(Dims::of(&[c.outputs as isize]));
-        let bias = bias.map(|_| view(&biases, bs, keep(bs.contiguous_strides())));
+        let bias = bias.map(|_| view(&biases, &bs, &bt));
         let results = [vec![begin; self.dy.len()], vec![begin; self.x.len()], vec![begin; self.w.len()]];
-        let to = |data: &[f32], shape, strides| Out { view: view(data, shape, strides), mode };
         let done = [
-            forward(&cx, [&x, &w], bias.as_ref(), &how, Some(by), &to(&results[0], ys, yt)),
-            data_grad(&cx, [&dy, &w], &how, Some(by), &to(&results[1], xs, xt)),
-            weight_grad(&cx, [&x, &dy], &how, Some(by), &to(&results[2], ws, wt)),
+            forward(&cx, [&x, &w], bias.as_ref(), &how, Some(by), &Out { view: view(&results[0], &ys, &yt), mode }),
+            data_grad(&cx, [&dy, &w], &how, Some(by), &Out { view: view(&results[1], &xs, &xt), mode }),
+            weight_grad(&cx, [&x, &dy], &how, Some(by), &Out { view: view(&results[2], &ws, &wt), mode }),
         ];
         assert!(done.iter().all(Result::is_ok), "{c:?}");
         results
