@@ -135,7 +135,7 @@ per_isa! {
 
 per_isa! {
     fn choose_by_halves[T: Real](words: &Words, threshold: u32, scale: T, x: &[T], y: &mut [T]) {
-        match (x.as_array::<{ 2 * GROUP }>(), y.as_mut_array::<{ 2 * GROUP }>()) {
+        match (x.first_chunk::<{ 2 * GROUP }>(), y.first_chunk_mut::<{ 2 * GROUP }>()) {
             (Some(x), Some(y)) => by_halves(words, threshold, scale, x, y),
             _ => by_halves(words, threshold, scale, x, y),
         }
