@@ -16,7 +16,7 @@ use crate::view::{Cx, Out, View};
 use crate::walk::{Shared, Walk};
 use gluonish_base::isa::isa;
 use gluonish_base::{Cause, DType, Dims, Result, pool};
-use row::Row;
+use row::Rows;
 use smallvec::SmallVec;
 use std::ops::Add;
 use std::slice::from_raw_parts;
@@ -218,6 +218,29 @@ struct Lines<A> {
     out: *mut A,
 }
 
+impl<A> Lines<A> {
+    fn moved(self, by: [isize; 3]) -> Lines<A> {
+        Lines {
+            x: self.x.wrapping_offset(by[0]),
+            dy: self.dy.wrapping_offset(by[1]),
+            out: self.out.wrapping_offset(by[2]),
+        }
+    }
+}
+
+/// Lines that several threads begin at, each to work on rows of its own.
+struct Start<A>(Lines<A>);
+// SAFETY: inputs are only read; rows of the result are written by one thread each.
+unsafe impl<A: Sync> Sync for Start<A> {}
+impl<A> Start<A> {
+    fn get(&self) -> Lines<A>
+    where
+        A: Copy,
+    {
+        self.0
+    }
+}
+
 /// Buffers of one task: the inputs and the result where they cannot stay in place, products or exponentials, one value per
 /// column.
 struct Scratch<A> {
@@ -279,12 +302,19 @@ impl<A: Real> Job<A> {
         }
         if (innermost && self.len >= SHORT) || width == 1 {
             let each = (BLOCK / self.len).max(1);
+            if let Some((lines, apart)) = self.evenly() {
+                return pool::run(rows.div_ceil(each), threads, |task| {
+                    let (first, count) = (task * each, each.min(rows - task * each));
+                    let lines = lines.get().moved(apart.map(|by| first as isize * by));
+                    A::enter(Rows { lines, apart, count, n: self.len, step: self.step });
+                });
+            }
             return pool::run(rows.div_ceil(each), threads, |task| {
                 let mut scratch = Scratch::new(self.temperature);
                 self.rest.for_each(task * each, rows.min((task + 1) * each), |at| {
                     let block = Block::Row(self.len);
                     self.row(block, at, &mut scratch, |lines, s| {
-                        A::enter(Row { lines, n: self.len, step: self.step });
+                        A::enter(Rows { lines, apart: [0; 3], count: 1, n: self.len, step: self.step });
                         if self.dy.is_some() && self.is_cooled() {
                             // SAFETY: the result is a whole block.
                             unsafe { self.cool(block, lines.out, lines.out, s) };
@@ -314,6 +344,19 @@ impl<A: Real> Job<A> {
                 }
             }
         });
+    }
+
+    /// The first row and how far apart rows are, where all are equally far and can be worked on where they lie.
+    fn evenly(&self) -> Option<(Start<A>, [isize; 3])> {
+        let apart = match self.rest.shape.len() {
+            0 => [0; 3],
+            1 => std::array::from_fn(|k| self.rest.strides[k][0]),
+            _ => return None,
+        };
+        let x = self.x.line(0, self.along[0])?;
+        let dy = self.dy.as_ref().map_or(Some(std::ptr::null()), |dy| dy.line(0, self.along[1]))?;
+        let out = self.sink.line(0, self.along[2])?;
+        (!self.is_cooled()).then_some((Start(Lines { x, dy, out }), apart))
     }
 
     /// The block that begins at `at`, its inputs in place or read, and divided by the temperature; its result in a buffer.

@@ -169,8 +169,9 @@ unsafe fn fold_rows<I: Float + Vector, J: Join>(
     let left = size.saturating_sub(x).min(I::LANES);
     let mut acc = blank;
     for k in 0..n {
+        let from = row.wrapping_offset(k as isize * step).wrapping_add(x);
         // SAFETY: the caller's; only values before `size` are read.
-        let v = unsafe { i.load_or(row.wrapping_offset(k as isize * step).wrapping_add(x), left, blank) };
+        let v = unsafe { if left == I::LANES { i.load(from) } else { i.load_or(from, left, blank) } };
         acc = if k == 0 { v } else { J::join(i, acc, v) };
     }
     acc
@@ -448,14 +449,18 @@ impl<T: Value> MaxBack<'_, T> {
         // A row of `dy` and, for each window, the number of the tap where its largest value stands.
         let back = room(&mut self.space.back, 2 * back_len, T::default());
         let (g, which) = (back, back.wrapping_add(back_len));
-        // The first tap of each window that lies in the image counts where nothing is larger than the lowest number.
-        if self.space.plain.len() != kept * grad_row + cols.out + WIDEST {
-            room(&mut self.space.plain, kept * grad_row + cols.out + WIDEST, T::default());
-            let firsts = self.space.plain[kept * grad_row..].iter_mut().enumerate();
-            firsts.for_each(|(j, t)| *t = T::from_f64(cols.taps(j).start as f64));
+        // The first tap of each window that lies in the image counts where nothing is larger than the lowest number; and
+        // the numbers of all taps.
+        let (windows, all) = (cols.out + WIDEST, rows.kernel * cols.kernel);
+        if self.space.plain.len() != kept * grad_row + windows + all {
+            room(&mut self.space.plain, kept * grad_row + windows + all, T::default());
+            let (firsts, numbers) = self.space.plain[kept * grad_row..].split_at_mut(windows);
+            firsts.iter_mut().enumerate().for_each(|(j, t)| *t = T::from_f64(cols.taps(j).start as f64));
+            numbers.iter_mut().enumerate().for_each(|(k, t)| *t = T::from_f64(k as f64));
         }
         let grad = self.space.plain.as_mut_ptr();
         let firsts = grad.wrapping_add(kept * grad_row).cast_const();
+        let numbers = firsts.wrapping_add(windows);
         let zero = i.c(0.0);
         // Rows that are laid out, and rows whose gradient is there.
         let (mut laid, mut done) = (0, 0);
@@ -471,11 +476,9 @@ impl<T: Value> MaxBack<'_, T> {
                     laid += 1;
                     done = laid;
                 }
+                let old = laid;
                 while laid < end {
                     spread::<I, Max>(i, &lines, x.at(0, laid, 0), 0, 1, phases.add(place(laid) * row));
-                    for j in (0..grad_row).step_by(I::LANES) {
-                        i.store(grad.add(place(laid) * grad_row + j), zero);
-                    }
                     laid += 1;
                 }
                 let top = i.c((taps.start * cols.kernel) as f64);
@@ -484,13 +487,13 @@ impl<T: Value> MaxBack<'_, T> {
                     let mut at = i.add(i.load(firsts.add(j)), top);
                     for ky in taps.clone() {
                         let from = phases.add(place(o * rows.stride + ky - rows.pad) * row + j);
-                        let number = i.c((ky * cols.kernel) as f64);
+                        let number = numbers.add(ky * cols.kernel);
                         for kx in 0..cols.kernel {
                             let v = i.load(from.add(lines.at(kx)));
                             // NaN is larger than any number, and the first one stays.
                             let better = i.and(i.not(i.le(v, best)), i.eq(best, best));
                             best = i.select(better, v, best);
-                            at = i.select(better, i.add(number, i.c(kx as f64)), at);
+                            at = i.select(better, i.c((*number.add(kx)).to_f64()), at);
                         }
                     }
                     i.store(which.add(before_back + j), at);
@@ -498,17 +501,19 @@ impl<T: Value> MaxBack<'_, T> {
                     i.store(g.add(before_back + j), i.load_or(dy.at(0, o, j), left, zero));
                 }
                 for ky in taps {
-                    let to = grad.add(place(o * rows.stride + ky - rows.pad) * grad_row);
-                    let number = i.c((ky * cols.kernel) as f64);
+                    let y = o * rows.stride + ky - rows.pad;
+                    let to = grad.add(place(y) * grad_row);
+                    let number = numbers.add(ky * cols.kernel);
                     for p in 0..cols.stride {
                         for j in (0..places).step_by(I::LANES) {
                             let to = to.add(p * narrow + j);
-                            let mut acc = i.load(to);
+                            // No earlier window has a row that was laid out for this one.
+                            let mut acc = if y >= old { zero } else { i.load(to) };
                             for kx in (0..cols.kernel).rev() {
                                 // Backwards, so that a place gets its parts in the order of the windows.
                                 if cols.phase(kx) == p {
                                     let from = (before_back + j).wrapping_add_signed(-cols.shift(kx));
-                                    let mine = i.eq(i.load(which.add(from)), i.add(number, i.c(kx as f64)));
+                                    let mine = i.eq(i.load(which.add(from)), i.c((*number.add(kx)).to_f64()));
                                     acc = i.add(acc, i.select(mine, i.load(g.add(from)), zero));
                                 }
                             }

@@ -1,8 +1,8 @@
 //! Dropout: some values become 0, the others grow so that their expectation stays. Which ones, the ticket says, so that the
 //! gradient makes the same choice again instead of keeping it.
+use super::CHUNK;
 use super::blocks::Words;
 use super::generate::words;
-use super::{BATCH, CHUNK};
 use crate::dispatch::Elem;
 use crate::linalg::in_lines;
 use crate::map::{self, Class, Map};
@@ -15,6 +15,8 @@ use gluonish_base::{Dims, Result, Ticket, pool};
 /// A value where its factor is not 0, times the factor: a dropped one is 0 even if it is not a number.
 static KEPT: Map = crate::map!(float | i, x, factor | i.select(i.is_zero(factor), i.c(0.0), i.mul(x, factor)));
 
+/// How many groups before its turn the values of a group are asked for.
+const AHEAD: usize = 6;
 /// Values that share a group of random words.
 const GROUP: usize = super::generate::group::<f32>();
 
@@ -103,31 +105,27 @@ fn drop_some<T: Real>(cx: &Cx, x: &[T], ticket: Ticket, p: f64, to: &Target<T>) 
         let x = &x[from..x.len().min(from + CHUNK)];
         // SAFETY: each task has a range of its own.
         let y = unsafe { to.part(from, x.len()) };
-        let mut batch = [Words::default(); BATCH];
-        for (b, (x, y)) in x.chunks(BATCH * group).zip(y.chunks_mut(BATCH * group)).enumerate() {
-            let batch = &mut batch[..x.len().div_ceil(group)];
-            let first = (from / group + b * BATCH) as u64;
-            // The values come while their words are made.
-            prefetch(x.as_ptr(), x.len());
-            prefetch(y.as_ptr(), y.len());
+        if let Threshold::Always = threshold {
+            return y.fill(T::default());
+        }
+        // Group by group, so that values come from memory while words are made.
+        let mut made = [Words::default()];
+        for (b, (x, y)) in x.chunks(group).zip(y.chunks_mut(group)).enumerate() {
+            prefetch(x.as_ptr().wrapping_add(AHEAD * group), group);
+            prefetch(y.as_ptr().wrapping_add(AHEAD * group), group);
+            words(key, (from / group + b) as u64, &mut made);
             match threshold {
-                Threshold::Always => y.fill(T::default()),
-                Threshold::Word(threshold) => {
-                    words(key, first, batch);
-                    choose(batch, threshold, scale, x, y);
-                }
-                Threshold::Half(threshold) => {
-                    words(key, first, batch);
-                    choose_by_halves(batch, threshold, scale, x, y);
-                }
+                Threshold::Half(threshold) => choose_by_halves(&made[0], threshold, scale, x, y),
+                Threshold::Word(threshold) => choose(&made[0], threshold, scale, x, y),
+                Threshold::Always => {}
             }
         }
     });
 }
 
 per_isa! {
-    fn choose[T: Real](words: &[Words], threshold: u32, scale: T, x: &[T], y: &mut [T]) {
-        let words = words.as_flattened().as_flattened();
+    fn choose[T: Real](words: &Words, threshold: u32, scale: T, x: &[T], y: &mut [T]) {
+        let words = words.as_flattened();
         for ((y, x), w) in y.iter_mut().zip(x).zip(words) {
             let kept = *x * scale;
             *y = if *w < threshold { T::default() } else { kept };
@@ -136,13 +134,10 @@ per_isa! {
 }
 
 per_isa! {
-    fn choose_by_halves[T: Real](words: &[Words], threshold: u32, scale: T, x: &[T], y: &mut [T]) {
-        let ((whole, x_rest), (to, y_rest)) = (x.as_chunks::<{ 2 * GROUP }>(), y.as_chunks_mut::<{ 2 * GROUP }>());
-        for ((words, x), y) in words.iter().zip(whole).zip(to) {
-            by_halves(words, threshold, scale, x, y);
-        }
-        if let Some(words) = words.get(whole.len()) {
-            by_halves(words, threshold, scale, x_rest, y_rest);
+    fn choose_by_halves[T: Real](words: &Words, threshold: u32, scale: T, x: &[T], y: &mut [T]) {
+        match (x.first_chunk::<{ 2 * GROUP }>(), y.first_chunk_mut::<{ 2 * GROUP }>()) {
+            (Some(x), Some(y)) => by_halves(words, threshold, scale, x, y),
+            _ => by_halves(words, threshold, scale, x, y),
         }
     }
 }

@@ -73,6 +73,11 @@ impl<A: Acc> Source<A> {
         }
     }
 
+    /// Where elements at distances of `stride` lie one after the other in the type that is computed in, from `offset` on.
+    pub(crate) fn line(&self, offset: isize, stride: isize) -> Option<*const A> {
+        (self.direct && stride == 1).then(|| self.ptr.at(offset * self.size).cast::<A>().cast_const())
+    }
+
     /// `n` elements at distances of `stride`, in place or read into `buf`.
     ///
     /// # Safety

@@ -1,45 +1,63 @@
 //! A row along the axis that lies in one piece: two or three sweeps over it, with nothing kept but the result.
 use super::{Lines, Real, Step};
+use crate::dispatch::Elem;
 use crate::formula::Float;
 use crate::map::sweep::Vector;
 use crate::registers::Body;
 use crate::registers::sweeps::{Terms, largest, sweep};
 
-/// A row of `n` values.
-pub(super) struct Row<A> {
+/// `count` rows of `n` values each, `apart` from each other: those of `x`, of `dy` and of the result.
+pub(super) struct Rows<A> {
     pub(super) lines: Lines<A>,
+    pub(super) apart: [isize; 3],
+    pub(super) count: usize,
     pub(super) n: usize,
     pub(super) step: Step,
 }
 
-impl<A: Real> Body<A> for Row<A> {
+impl<A: Real> Body<A> for Rows<A> {
     type Out = ();
     #[inline(always)]
     fn run<I: Float + Vector<T = A>>(self, i: I) {
-        let Row { lines: Lines { x, dy, out }, n, step } = self;
-        let nowhere = std::ptr::null_mut();
-        let one = |v: f64| i.c(A::from_f64(v).to_f64());
-        // SAFETY: the lines have `n` values each.
-        unsafe {
-            match step {
-                Step::Softmax => {
-                    let top = i.c(largest(i, x, n).to_f64());
-                    let [sum] = sweep(i, [x], out, n, Powers::<I, true> { top });
-                    sweep(i, [out.cast_const()], out, n, Scaled::<I> { by: one(1.0 / sum) });
-                }
-                Step::LogSoftmax => {
-                    let top = i.c(largest(i, x, n).to_f64());
-                    let [sum] = sweep(i, [x], nowhere, n, Powers::<I, false> { top });
-                    sweep(i, [x], out, n, Below::<I> { top, log: one(sum.ln()) });
-                }
-                Step::SoftmaxGrad => {
-                    let [dot] = sweep(i, [x, dy], nowhere, n, Product);
-                    sweep(i, [x, dy], out, n, SoftmaxBack::<I> { dot: one(dot) });
-                }
-                Step::LogSoftmaxGrad => {
-                    let [total] = sweep(i, [dy], nowhere, n, Itself);
-                    sweep(i, [x, dy], out, n, LogSoftmaxBack::<I> { total: one(total) });
-                }
+        let Lines { x, dy, out } = self.lines;
+        for r in 0..self.count as isize {
+            let at = |k: usize| r * self.apart[k];
+            let (x, dy, out) = (x.wrapping_offset(at(0)), dy.wrapping_offset(at(1)), out.wrapping_offset(at(2)));
+            // SAFETY: the lines have `n` values each.
+            unsafe { row(i, Lines { x, dy, out }, self.n, self.step) };
+        }
+    }
+}
+
+/// # Safety
+/// The lines that the step has are of `n` values.
+#[inline(always)]
+unsafe fn row<I: Float + Vector>(i: I, Lines { x, dy, out }: Lines<I::T>, n: usize, step: Step)
+where
+    I::T: Real,
+{
+    let nowhere = std::ptr::null_mut();
+    let one = |v: f64| i.c(I::T::from_f64(v).to_f64());
+    // SAFETY: the caller's.
+    unsafe {
+        match step {
+            Step::Softmax => {
+                let top = i.c(largest(i, x, n).to_f64());
+                let [sum] = sweep(i, [x], out, n, Powers::<I, true> { top });
+                sweep(i, [out.cast_const()], out, n, Scaled::<I> { by: one(1.0 / sum) });
+            }
+            Step::LogSoftmax => {
+                let top = i.c(largest(i, x, n).to_f64());
+                let [sum] = sweep(i, [x], nowhere, n, Powers::<I, false> { top });
+                sweep(i, [x], out, n, Below::<I> { top, log: one(sum.ln()) });
+            }
+            Step::SoftmaxGrad => {
+                let [dot] = sweep(i, [x, dy], nowhere, n, Product);
+                sweep(i, [x, dy], out, n, SoftmaxBack::<I> { dot: one(dot) });
+            }
+            Step::LogSoftmaxGrad => {
+                let [total] = sweep(i, [dy], nowhere, n, Itself);
+                sweep(i, [x, dy], out, n, LogSoftmaxBack::<I> { total: one(total) });
             }
         }
     }
