@@ -218,9 +218,13 @@ fn one_hot_rows() {
             }
         }
     }
-    let half = Array::new(DType::F32, &[1], |_| 0.5);
+    // Fractions are cut off; what is no number has no place.
     let mut out = Array::new(DType::F32, &[1, 4], |_| 0.0);
-    assert!(one_hot(&cx(1), &half.view(), 1.0, 0.0, &out.out(Mode::Write)).is_err());
+    let fraction = Array::new(DType::F32, &[1], |_| 1.75);
+    one_hot(&cx(1), &fraction.view(), 1.0, 0.0, &out.out(Mode::Write)).unwrap();
+    assert_eq!([0, 1, 2, 3].map(|i| out.get(i)), [0.0, 1.0, 0.0, 0.0]);
+    let nothing = Array::new(DType::F32, &[1], |_| f64::NAN);
+    assert!(one_hot(&cx(1), &nothing.view(), 1.0, 0.0, &out.out(Mode::Write)).is_err());
 }
 
 #[test]
