@@ -2,6 +2,7 @@
 //!
 //! A task owns whole planes (one channel of one image), so that results do not depend on the number of threads. Of equal
 //! largest values the first counts; NaN is larger than any number.
+mod largest;
 mod lines;
 
 use crate::conv::{Extent, Planes};

@@ -2,6 +2,7 @@
 //!
 //! Rows are laid out by phases: with a stride of `s`, place `j` of phase `p` is value `j * s + p` of the row, with blanks
 //! before the first place and behind the last. What one tap of all windows of a row reads then stands in one piece.
+use super::largest::Back;
 use super::{Plane, Value, Windows, share};
 use crate::conv::Planes;
 use crate::formula::Float;
@@ -16,18 +17,18 @@ const TAPS: usize = 256;
 
 /// One axis: sizes before and after, and where windows lie.
 #[derive(Clone, Copy)]
-struct Axis {
-    size: usize,
-    out: usize,
-    kernel: usize,
-    stride: usize,
-    pad: usize,
+pub(super) struct Axis {
+    pub(super) size: usize,
+    pub(super) out: usize,
+    pub(super) kernel: usize,
+    pub(super) stride: usize,
+    pub(super) pad: usize,
 }
 
 impl Axis {
     /// The taps of window `o` that lie in the image.
     #[inline(always)]
-    fn taps(&self, o: usize) -> std::ops::Range<usize> {
+    pub(super) fn taps(&self, o: usize) -> std::ops::Range<usize> {
         let start = o * self.stride;
         self.pad.saturating_sub(start).min(self.kernel)..(self.size + self.pad).saturating_sub(start).min(self.kernel)
     }
@@ -40,13 +41,13 @@ impl Axis {
 
     /// How far behind its window's number the place is that a tap reads.
     #[inline(always)]
-    fn shift(&self, tap: usize) -> isize {
+    pub(super) fn shift(&self, tap: usize) -> isize {
         (tap as isize - self.pad as isize).div_euclid(self.stride as isize)
     }
 
     /// The phase that a tap reads.
     #[inline(always)]
-    fn phase(&self, tap: usize) -> usize {
+    pub(super) fn phase(&self, tap: usize) -> usize {
         (tap as isize - self.pad as isize).rem_euclid(self.stride as isize) as usize
     }
 }
@@ -54,17 +55,17 @@ impl Axis {
 /// A plane that can be worked on in this way.
 #[derive(Clone, Copy)]
 pub(super) struct Lines<'a> {
-    how: &'a Windows,
-    rows: Axis,
-    cols: Axis,
+    pub(super) how: &'a Windows,
+    pub(super) rows: Axis,
+    pub(super) cols: Axis,
     /// Places of a phase that hold values.
-    places: usize,
+    pub(super) places: usize,
     /// Blanks before them, and the whole length of a phase.
-    before: usize,
-    len: usize,
+    pub(super) before: usize,
+    pub(super) len: usize,
     /// Zeros before what windows give back, and the whole length of such a line.
-    before_back: usize,
-    back_len: usize,
+    pub(super) before_back: usize,
+    pub(super) back_len: usize,
 }
 
 impl<'a> Lines<'a> {
@@ -90,18 +91,18 @@ impl<'a> Lines<'a> {
     }
 
     /// Values of a row of all phases.
-    fn row(&self) -> usize {
+    pub(super) fn row(&self) -> usize {
         self.cols.stride * self.len
     }
 
     /// Values of a row of all phases that only registers of places reach.
-    fn narrow(&self) -> usize {
+    pub(super) fn narrow(&self) -> usize {
         self.places.next_multiple_of(WIDEST)
     }
 
     /// Where what a tap reads for the first window stands in a row of phases.
     #[inline(always)]
-    fn at(&self, tap: usize) -> usize {
+    pub(super) fn at(&self, tap: usize) -> usize {
         let place = self.before as isize + self.cols.shift(tap);
         self.cols.phase(tap) * self.len + place as usize
     }
@@ -111,18 +112,18 @@ impl<'a> Lines<'a> {
 #[derive(Default)]
 pub(super) struct Space<T> {
     /// Phases, whose blanks stay.
-    phases: Vec<T>,
+    pub(super) phases: Vec<T>,
     /// Lines that windows give back, whose zeros stay.
-    back: Vec<T>,
+    pub(super) back: Vec<T>,
     /// Anything else.
-    plain: Vec<T>,
+    pub(super) plain: Vec<T>,
     /// The parts of each value in the result of its window, for rows of so many values.
-    parts: Vec<T>,
-    known: Option<usize>,
+    pub(super) parts: Vec<T>,
+    pub(super) known: Option<usize>,
 }
 
 /// Memory of this length that held `blank` everywhere at first.
-fn room<T: Value>(v: &mut Vec<T>, len: usize, blank: T) -> *mut T {
+pub(super) fn room<T: Value>(v: &mut Vec<T>, len: usize, blank: T) -> *mut T {
     if v.len() != len {
         v.clear();
         v.resize(len, blank);
@@ -131,11 +132,11 @@ fn room<T: Value>(v: &mut Vec<T>, len: usize, blank: T) -> *mut T {
 }
 
 /// What becomes of two values.
-trait Join {
+pub(super) trait Join {
     const BLANK: f64;
     fn join<I: Float>(i: I, acc: I::V, v: I::V) -> I::V;
 }
-struct Max;
+pub(super) struct Max;
 impl Join for Max {
     const BLANK: f64 = f64::NEG_INFINITY;
     #[inline(always)]
@@ -182,7 +183,7 @@ unsafe fn fold_rows<I: Float + Vector, J: Join>(
 /// # Safety
 /// The rows have as many values as the image is wide; `to` has room for a row of phases.
 #[inline(always)]
-unsafe fn spread<I: Float + Vector, J: Join>(
+pub(super) unsafe fn spread<I: Float + Vector, J: Join>(
     i: I,
     lines: &Lines<'_>,
     row: *const I::T,
@@ -228,7 +229,7 @@ unsafe fn spread<I: Float + Vector, J: Join>(
 /// # Safety
 /// `to` is a row of the image.
 #[inline(always)]
-unsafe fn gather<I: Float + Vector>(i: I, lines: &Lines<'_>, to: *mut I::T, of: impl Places<I>) {
+pub(super) unsafe fn gather<I: Float + Vector>(i: I, lines: &Lines<'_>, to: *mut I::T, of: impl Places<I>) {
     let size = lines.cols.size;
     // SAFETY: places are those of the row; what lies behind it is not stored.
     unsafe {
@@ -260,7 +261,7 @@ unsafe fn gather<I: Float + Vector>(i: I, lines: &Lines<'_>, to: *mut I::T, of: 
 }
 
 /// What makes a register of places of a phase.
-trait Places<I: Vector>: Copy {
+pub(super) trait Places<I: Vector>: Copy {
     fn at(self, i: I, phase: usize, place: usize) -> I::V;
 }
 
@@ -337,204 +338,6 @@ fn shares<T: Value>(lines: &Lines<'_>, o: usize, space: &mut Space<T>) -> Option
     Some(space.parts.as_ptr())
 }
 
-/// Values of `dy` go where the largest value of their window stands.
-struct MaxBack<'a, T> {
-    lines: &'a Lines<'a>,
-    dy: Plane<T>,
-    x: Plane<T>,
-    dx: Plane<T>,
-    space: &'a mut Space<T>,
-}
-
-/// Rows of places without blanks.
-#[derive(Clone, Copy)]
-struct Laid<T> {
-    row: *const T,
-    len: usize,
-}
-impl<I: Vector> Places<I> for Laid<I::T> {
-    #[inline(always)]
-    fn at(self, i: I, phase: usize, place: usize) -> I::V {
-        // SAFETY: registers begin at places of the row, which has room for whole ones.
-        unsafe { i.load(self.row.add(phase * self.len + place)) }
-    }
-}
-
-impl<T: Value> Body<T> for MaxBack<'_, T> {
-    type Out = ();
-    #[inline(always)]
-    fn run<I: Float + Vector<T = T>>(self, i: I) {
-        let Lines { rows, cols, .. } = self.lines;
-        // The windows of most networks, with numbers that the compiler knows.
-        match (cols.kernel, cols.stride) {
-            (2, 2) if cols.pad == 0 && rows.pad == 0 && rows.kernel <= rows.stride => self.pairs(i),
-            (2, 2) => self.with::<I, 2, 2>(i),
-            (3, 2) => self.with::<I, 3, 2>(i),
-            (3, 1) => self.with::<I, 3, 1>(i),
-            _ => self.with::<I, 0, 0>(i),
-        }
-    }
-}
-
-impl<T: Value> MaxBack<'_, T> {
-    /// Windows of two columns that do not overlap and lie in the image from the start: all stays in registers.
-    #[inline(always)]
-    fn pairs<I: Float + Vector<T = T>>(self, i: I) {
-        let Lines { rows, cols, .. } = *self.lines;
-        let (dy, x, dx) = (self.dy, self.x, self.dx);
-        let (lowest, zero) = (i.c(f64::NEG_INFINITY), i.c(0.0));
-        let covered = cols.size.min(2 * cols.out);
-        let left = |from: usize| covered.saturating_sub(from).min(I::LANES);
-        let mut done = 0;
-        for o in 0..rows.out {
-            let (first, n) = (o * rows.stride, rows.taps(o).len());
-            for j in (0..cols.out).step_by(I::LANES) {
-                let (mut best, mut at) = (lowest, zero);
-                // SAFETY: rows lie in one piece, and only what lies before their end is read and stored.
-                unsafe {
-                    for ky in 0..n {
-                        let row = x.at(0, first + ky, 0).cast_const();
-                        let a = i.load_or(row.wrapping_add(2 * j), left(2 * j), lowest);
-                        let b = i.load_or(row.wrapping_add(2 * j + I::LANES), left(2 * j + I::LANES), lowest);
-                        let pair = i.unzip(a, b);
-                        for (kx, v) in [pair.0, pair.1].into_iter().enumerate() {
-                            // NaN is larger than any number, and the first one stays.
-                            let better = i.and(i.not(i.le(v, best)), i.eq(best, best));
-                            best = i.select(better, v, best);
-                            at = i.select(better, i.c((2 * ky + kx) as f64), at);
-                        }
-                    }
-                    let g = i.load_or(dy.at(0, o, j), (cols.out - j).min(I::LANES), zero);
-                    for ky in 0..n {
-                        let row = dx.at(0, first + ky, 0);
-                        let mine = |kx: usize| i.select(i.eq(at, i.c((2 * ky + kx) as f64)), g, zero);
-                        let (a, b) = i.zip(mine(0), mine(1));
-                        i.store_up_to(row.wrapping_add(2 * j), a, left(2 * j));
-                        i.store_up_to(row.wrapping_add(2 * j + I::LANES), b, left(2 * j + I::LANES));
-                    }
-                }
-            }
-            // SAFETY: these places belong to this task.
-            unsafe {
-                for y in done..first {
-                    std::slice::from_raw_parts_mut(dx.at(0, y, 0), cols.size).fill(T::default());
-                }
-                for y in first..first + n {
-                    std::slice::from_raw_parts_mut(dx.at(0, y, covered), cols.size - covered).fill(T::default());
-                }
-            }
-            done = first + n;
-        }
-        for y in done..rows.size {
-            // SAFETY: as above.
-            unsafe { std::slice::from_raw_parts_mut(dx.at(0, y, 0), cols.size) }.fill(T::default());
-        }
-    }
-
-    /// `KERNEL` and `STRIDE` are those of columns, or 0.
-    #[inline(always)]
-    fn with<I: Float + Vector<T = T>, const KERNEL: usize, const STRIDE: usize>(self, i: I) {
-        let mut lines = *self.lines;
-        if KERNEL > 0 {
-            (lines.cols.kernel, lines.cols.stride) = (KERNEL, STRIDE);
-        }
-        let Lines { rows, cols, places, before_back, back_len, .. } = lines;
-        let (dy, x, dx) = (self.dy, self.x, self.dx);
-        let (row, narrow) = (lines.row(), lines.narrow());
-        let grad_row = cols.stride * narrow;
-        // The rows of a window, and gradients of them, each in the place that its number says.
-        let kept = rows.kernel.next_power_of_two();
-        let place = |y: usize| y & (kept - 1);
-        let phases = room(&mut self.space.phases, kept * row, T::from_f64(f64::NEG_INFINITY));
-        // A row of `dy` and, for each window, the number of the tap where its largest value stands.
-        let back = room(&mut self.space.back, 2 * back_len, T::default());
-        let (g, which) = (back, back.wrapping_add(back_len));
-        // The first tap of each window that lies in the image counts where nothing is larger than the lowest number; and
-        // the numbers of all taps.
-        let (windows, all) = (cols.out + WIDEST, rows.kernel * cols.kernel);
-        if self.space.plain.len() != kept * grad_row + windows + all {
-            room(&mut self.space.plain, kept * grad_row + windows + all, T::default());
-            let (firsts, numbers) = self.space.plain[kept * grad_row..].split_at_mut(windows);
-            firsts.iter_mut().enumerate().for_each(|(j, t)| *t = T::from_f64(cols.taps(j).start as f64));
-            numbers.iter_mut().enumerate().for_each(|(k, t)| *t = T::from_f64(k as f64));
-        }
-        let grad = self.space.plain.as_mut_ptr();
-        let firsts = grad.wrapping_add(kept * grad_row).cast_const();
-        let numbers = firsts.wrapping_add(windows);
-        let zero = i.c(0.0);
-        // Rows that are laid out, and rows whose gradient is there.
-        let (mut laid, mut done) = (0, 0);
-        // SAFETY: rows lie in one piece; registers begin at places or windows, with room behind the last ones.
-        unsafe {
-            for o in 0..rows.out {
-                let taps = rows.taps(o);
-                let start = (o * rows.stride + taps.start).saturating_sub(rows.pad);
-                let end = start + taps.len();
-                while laid < start {
-                    // No window has this row.
-                    std::slice::from_raw_parts_mut(dx.at(0, laid, 0), cols.size).fill(T::default());
-                    laid += 1;
-                    done = laid;
-                }
-                let old = laid;
-                while laid < end {
-                    spread::<I, Max>(i, &lines, x.at(0, laid, 0), 0, 1, phases.add(place(laid) * row));
-                    laid += 1;
-                }
-                let top = i.c((taps.start * cols.kernel) as f64);
-                for j in (0..cols.out).step_by(I::LANES) {
-                    let mut best = i.c(f64::NEG_INFINITY);
-                    let mut at = i.add(i.load(firsts.add(j)), top);
-                    for ky in taps.clone() {
-                        let from = phases.add(place(o * rows.stride + ky - rows.pad) * row + j);
-                        let number = numbers.add(ky * cols.kernel);
-                        for kx in 0..cols.kernel {
-                            let v = i.load(from.add(lines.at(kx)));
-                            // NaN is larger than any number, and the first one stays.
-                            let better = i.and(i.not(i.le(v, best)), i.eq(best, best));
-                            best = i.select(better, v, best);
-                            at = i.select(better, i.c((*number.add(kx)).to_f64()), at);
-                        }
-                    }
-                    i.store(which.add(before_back + j), at);
-                    let left = (cols.out - j).min(I::LANES);
-                    i.store(g.add(before_back + j), i.load_or(dy.at(0, o, j), left, zero));
-                }
-                for ky in taps {
-                    let y = o * rows.stride + ky - rows.pad;
-                    let to = grad.add(place(y) * grad_row);
-                    let number = numbers.add(ky * cols.kernel);
-                    for p in 0..cols.stride {
-                        for j in (0..places).step_by(I::LANES) {
-                            let to = to.add(p * narrow + j);
-                            // No earlier window has a row that was laid out for this one.
-                            let mut acc = if y >= old { zero } else { i.load(to) };
-                            for kx in (0..cols.kernel).rev() {
-                                // Backwards, so that a place gets its parts in the order of the windows.
-                                if cols.phase(kx) == p {
-                                    let from = (before_back + j).wrapping_add_signed(-cols.shift(kx));
-                                    let mine = i.eq(i.load(which.add(from)), i.c((*number.add(kx)).to_f64()));
-                                    acc = i.add(acc, i.select(mine, i.load(g.add(from)), zero));
-                                }
-                            }
-                            i.store(to, acc);
-                        }
-                    }
-                }
-                let next = if o + 1 < rows.out { ((o + 1) * rows.stride).saturating_sub(rows.pad) } else { laid };
-                while done < next.min(laid) {
-                    let from = grad.add(place(done) * grad_row).cast_const();
-                    gather(i, &lines, dx.at(0, done, 0), Laid { row: from, len: narrow });
-                    done += 1;
-                }
-            }
-            for y in laid..rows.size {
-                std::slice::from_raw_parts_mut(dx.at(0, y, 0), cols.size).fill(T::default());
-            }
-        }
-    }
-}
-
 /// Values of `dy` go to all places of their window.
 struct SumBack<'a, T> {
     lines: &'a Lines<'a>,
@@ -608,7 +411,7 @@ impl Lines<'_> {
         T::enter(Forward { lines: self, x, y, space, join: std::marker::PhantomData::<Sum> });
     }
     pub(super) fn max_grad<T: Value>(&self, dy: Plane<T>, x: Plane<T>, dx: Plane<T>, space: &mut Space<T>) {
-        T::enter(MaxBack { lines: self, dy, x, dx, space });
+        T::enter(Back { lines: self, dy, x, dx, space });
     }
     pub(super) fn sum_grad<T: Value>(&self, dy: Plane<T>, dx: Plane<T>, space: &mut Space<T>) {
         T::enter(SumBack { lines: self, dy, dx, space });
