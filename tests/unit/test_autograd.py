@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gluonish import autograd, errors, nd
+from gluonish import autograd, cpu, errors, nd
 
 DIGITS = Path(__file__).resolve().parents[2] / "examples" / "digits.py"
 
@@ -354,3 +354,18 @@ def test_the_slope_of_a_power_for_its_exponent():
     slope = exponent.grad.asnumpy()
     assert np.isnan(slope[:2]).all()  # (-2) ** 2.001 is no number
     assert slope[2:] == pytest.approx([0, 0, 8 * np.log(2)])
+
+
+@pytest.mark.parametrize(
+    ("f", "want"),
+    [(lambda x: (x**2).sum(), [2, 4]), (lambda x: (x**-1).mean(), [-0.5, -0.125]), (lambda x: (2**x).sum(), None),
+     (lambda x: nd.smooth_l1(x).sum(), [1, 1])],
+)  # fmt: skip
+def test_numbers_in_gradients_are_where_the_arrays_are(f, want):
+    x = nd.array([1, 2], ctx=cpu(1))
+    x.attach_grad()
+    with autograd.record():
+        y = f(x)
+    y.backward()
+    assert x.grad.context == cpu(1)
+    np.testing.assert_allclose(x.grad.asnumpy(), want or np.log(2) * np.array([2, 4]), rtol=1e-6)

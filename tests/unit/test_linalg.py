@@ -367,3 +367,27 @@ def test_orthogonal_factors_of_tiny_matrices(n):
         got = q[k].asnumpy().astype("f8") @ r[k].asnumpy().astype("f8")
         np.testing.assert_allclose(got, x[k], atol=1e-5 * np.abs(x[k]).max())
         np.testing.assert_allclose(q[k].asnumpy().T @ q[k].asnumpy(), np.eye(n), atol=1e-5)
+
+
+def _half_rank(n):
+    q = np.linalg.qr(np.random.default_rng(0).normal(size=(n, n)))[0][:, : n // 2]
+    return q @ q.T
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    "x",
+    [*(np.kron(np.eye(k), np.ones((n, n))) for k, n in ((2, 88), (2, 80), (4, 44))),
+     _half_rank(150), _half_rank(200), np.eye(200), np.kron(np.diag([1, 0.5, 0]), np.eye(64))],
+    ids=["88", "80", "44", "half150", "half200", "one", "steps"],
+)  # fmt: skip
+def test_singular_values_that_are_equal(x, dtype):
+    x = x.astype(dtype)
+    want = np.linalg.svd(x.astype("float64"), compute_uv=False)
+    allowed = 300 * np.finfo(dtype).eps * want[0]
+    np.testing.assert_allclose(mnp.linalg.svd(mnp.array(x), compute_uv=False).asnumpy(), want, atol=allowed)
+    u, s, vt = (part.asnumpy().astype("float64") for part in mnp.linalg.svd(mnp.array(x)))
+    np.testing.assert_allclose(s, want, atol=allowed)
+    np.testing.assert_allclose(u * s @ vt, x, atol=allowed)
+    np.testing.assert_allclose(u.T @ u, np.eye(len(x)), atol=allowed)
+    same(mnp.linalg.norm(mnp.array(x), "nuc"), want.sum(), len(x) * allowed)

@@ -172,3 +172,20 @@ def test_norms_of_several_devices_refuse():
     if os.environ.get("GLUONISH_ENGINE") == "naive":
         with pytest.raises(NotImplementedError, match="threaded engine"), autograd.train_mode():
             norm(one, *state, key="a", ndev=2)
+
+
+@pytest.mark.skipif(os.environ.get("GLUONISH_ENGINE") == "naive", reason="the serial engine refuses it")
+def test_devices_that_do_not_agree_are_refused_and_may_try_again():
+    def call(device, channels=2, ndev=2):
+        state = [mx.nd.full(channels, v, ctx=mx.cpu(device)) for v in (1, 0, 0, 1)]
+        x = mx.nd.full((3, channels), device, ctx=mx.cpu(device))
+        with autograd.train_mode():
+            return mx.nd.contrib.SyncBatchNorm(x, *state, ndev=ndev, key="agree", output_mean_var=True)
+
+    first = call(0)
+    with pytest.raises(mx.errors.ShapeError, match=r"agree.*cpu\(1\) brings float32 \(5,\).*cpu\(0\).*\(2,\)"):
+        call(1, channels=5)
+    with pytest.raises(mx.errors.ArgumentError, match="counts 3 devices, another has counted 2"):
+        call(1, ndev=3)
+    second = call(1)
+    assert first[1].tolist() == second[1].tolist() == [0.5, 0.5]

@@ -1,13 +1,13 @@
 //! Runs gradient rules and compositions op by op, through `invoke`.
 use crate::array::NDArray;
 use crate::deposit::{Deposit, Deposits};
-use crate::invoke::{In, Outs, invoke};
+use crate::invoke::{In, Outs, current_device, invoke, invoke_on};
 use crate::tape::NUMBER;
 use crate::tape::node::{Inner, KeptValue, NodeRef};
 use crate::write::{deposit, deposit_some, inferred};
 use gluonish_base::tls::tls;
 use gluonish_base::{Cause, Error, Result};
-use gluonish_engine::TapeMark;
+use gluonish_engine::{Device, TapeMark};
 use gluonish_kernels::{AttrVal, Attrs, Mode};
 use gluonish_ops::def::Saved;
 use gluonish_ops::{Body, Emit, InputKind, Meta, Op, Rule, V, Vs, rows};
@@ -16,8 +16,11 @@ use std::cell::RefCell;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// The arrays that a rule's values stand for.
-#[derive(Default)]
-struct Values(RefCell<SmallVec<[Value; 8]>>);
+struct Values {
+    all: RefCell<SmallVec<[Value; 8]>>,
+    /// Where ops run whose operands are all numbers.
+    device: Device,
+}
 
 enum Value {
     Array(NDArray),
@@ -36,17 +39,27 @@ struct Waiting {
 }
 
 impl Values {
+    /// For work on the device of the first of these arrays.
+    fn beside<'a>(mut arrays: impl Iterator<Item = &'a NDArray>) -> Values {
+        Values { all: RefCell::default(), device: arrays.next().map_or_else(current_device, |a| a.device()) }
+    }
+    fn invoke(&self, op: &'static Op, ins: &[V], attrs: &Attrs) -> Result<Outs> {
+        self.with(ins, |ins| match ins.iter().any(|i| matches!(i, In::Array(_))) {
+            true => invoke(op, ins, attrs),
+            false => invoke_on(op, ins, attrs, self.device),
+        })
+    }
     fn put(&self, a: NDArray) -> V {
         self.push(Value::Array(a))
     }
     fn push(&self, value: Value) -> V {
-        let mut all = self.0.borrow_mut();
+        let mut all = self.all.borrow_mut();
         all.push(value);
         V::Node(all.len() as u32 - 1)
     }
     fn get(&self, v: V) -> Option<NDArray> {
         let V::Node(i) = v else { return None };
-        if let Some(Value::Array(a)) = self.0.borrow().get(i as usize) { Some(a.clone()) } else { None }
+        if let Some(Value::Array(a)) = self.all.borrow().get(i as usize) { Some(a.clone()) } else { None }
     }
     fn meta(&self, v: V) -> Meta {
         match v {
@@ -58,7 +71,7 @@ impl Values {
     /// Shape and type of a result that waits for its op, where they are known before.
     fn expected(&self, v: V) -> Result<Option<Meta>> {
         let V::Node(i) = v else { return Ok(None) };
-        let all = self.0.borrow();
+        let all = self.all.borrow();
         let Some(Value::Waiting(w)) = all.get(i as usize) else { return Ok(None) };
         if !matches!(w.op.body, Body::Map(_) | Body::Kernel(_)) {
             return Ok(None);
@@ -67,7 +80,7 @@ impl Values {
     }
     /// Calls `f` with values, none of which waits, as operands.
     fn with<T>(&self, ins: &[V], f: impl FnOnce(&[In<'_>]) -> Result<T>) -> Result<T> {
-        let all = self.0.borrow();
+        let all = self.all.borrow();
         let mut operands: SmallVec<[In<'_>; 4]> = SmallVec::new();
         for v in ins {
             operands.push(match v {
@@ -82,7 +95,7 @@ impl Values {
         f(&operands)
     }
     fn call(&self, op: &'static Op, ins: &[V], attrs: &Attrs) -> Result<Vs> {
-        let outs = self.with(ins, |ins| invoke(op, ins, attrs))?;
+        let outs = self.invoke(op, ins, attrs)?;
         let mut values = SmallVec::new();
         for a in outs {
             values.push(self.put(a));
@@ -108,16 +121,16 @@ impl Values {
     /// they suit.
     fn finish_several(&self, first: u32, offered: &[Option<&Deposit>]) -> Result {
         let (outs, delivered) = {
-            let all = self.0.borrow();
+            let all = self.all.borrow();
             let Some(Value::Several(w, _)) = all.get(first as usize) else { return Ok(()) };
             let buffers: SmallVec<[_; 4]> = offered.iter().map(|d| d.map(|d| d.buffer.clone())).collect();
             let some = buffers.iter().any(Option::is_some);
             match self.with(&w.ins, |ins| if some { deposit_some(w.op, ins, &w.attrs, &buffers) } else { Ok(None) })? {
                 Some(outs) => (outs, true),
-                None => (self.with(&w.ins, |ins| invoke(w.op, ins, &w.attrs))?.into_iter().collect(), false),
+                None => (self.invoke(w.op, &w.ins, &w.attrs)?.into_iter().collect(), false),
             }
         };
-        let mut all = self.0.borrow_mut();
+        let mut all = self.all.borrow_mut();
         for (k, out) in outs.into_iter().enumerate() {
             all[first as usize + k] = match offered.get(k).copied().flatten().filter(|_| delivered) {
                 Some(d) => {
@@ -132,7 +145,7 @@ impl Values {
     /// Runs ops of several outputs that still wait: what is given to one input alone goes to the buffer on offer for it.
     fn deliver_several(&self, given: &[(usize, V)], deposits: &Deposits) -> Result {
         let waiting: SmallVec<[(u32, usize); 2]> = self
-            .0
+            .all
             .borrow()
             .iter()
             .enumerate()
@@ -152,7 +165,7 @@ impl Values {
     /// Runs the op that `v` waits for, if any: into a buffer where one is offered and suits, which is then the answer.
     fn finish(&self, v: V, offered: Option<&Deposit>) -> Result<bool> {
         let V::Node(i) = v else { return Ok(false) };
-        let several = match self.0.borrow().get(i as usize) {
+        let several = match self.all.borrow().get(i as usize) {
             Some(Value::Several(..)) => Some(i),
             Some(Value::Part(first)) => Some(*first),
             Some(Value::Delivered) => return Ok(true),
@@ -162,7 +175,7 @@ impl Values {
             return self.finish_several(first, &[]).map(|()| false);
         }
         let out = {
-            let all = self.0.borrow();
+            let all = self.all.borrow();
             let Some(Value::Waiting(w)) = all.get(i as usize) else { return Ok(false) };
             if let Some(to) = offered
                 && self.with(&w.ins, |ins| deposit(w.op, ins, &w.attrs, &to.buffer, to.mode))?
@@ -170,9 +183,9 @@ impl Values {
                 to.filled.set(true);
                 return Ok(true);
             }
-            self.with(&w.ins, |ins| invoke(w.op, ins, &w.attrs))?.remove(0)
+            self.invoke(w.op, &w.ins, &w.attrs)?.remove(0)
         };
-        self.0.borrow_mut()[i as usize] = Value::Array(out);
+        self.all.borrow_mut()[i as usize] = Value::Array(out);
         Ok(false)
     }
 }
@@ -237,8 +250,7 @@ impl Emit for Eager<'_> {
             return Ok(self.values.put(a.clone()));
         }
         let m = self.output(i);
-        let device = self.dys.iter().flatten().next().map(|a| a.device()).unwrap_or_default();
-        Ok(self.values.put(crate::invoke::full(device, m.dtype, &m.shape, 0.0.into())?))
+        Ok(self.values.put(crate::invoke::full(self.values.device, m.dtype, &m.shape, 0.0.into())?))
     }
     fn attrs(&self) -> &Attrs {
         self.inner.attrs.as_deref().unwrap_or(&NONE)
@@ -309,7 +321,7 @@ pub(crate) fn run_rule(
         dys,
         higher,
         wanted,
-        values: Values::default(),
+        values: Values::beside(dys.iter().flatten()),
         given: RefCell::default(),
         error: RefCell::default(),
         deposits,
@@ -332,12 +344,7 @@ pub(crate) fn run_rule(
             None => {
                 let V::Scalar(s) = v else { continue };
                 let m = inner.outs[0];
-                crate::invoke::full(
-                    dys.iter().flatten().next().map(|a| a.device()).unwrap_or_default(),
-                    m.dtype,
-                    &m.shape,
-                    s,
-                )?
+                crate::invoke::full(e.values.device, m.dtype, &m.shape, s)?
             }
         };
         out.push((i, array));
@@ -400,7 +407,8 @@ impl Emit for Composing<'_> {
 /// Runs a row that is a composition of others.
 pub(crate) fn compose(op: &'static Op, f: fn(&Rule<'_>, &[V]) -> V, ins: &[In<'_>], attrs: &Attrs) -> Result<Outs> {
     let training = tls().training.get();
-    let c = Composing { attrs, training, again: None, values: Values::default(), error: RefCell::default() };
+    let values = Values::beside(ins.iter().filter_map(In::array));
+    let c = Composing { attrs, training, again: None, values, error: RefCell::default() };
     let mut vs: SmallVec<[V; 4]> = SmallVec::new();
     for (k, i) in ins.iter().enumerate() {
         vs.push(match i {
@@ -425,6 +433,10 @@ pub(crate) struct Decomposed {
     pub(crate) outs: SmallVec<[Option<NDArray>; 2]>,
 }
 
+fn kept_arrays(inner: &Inner) -> impl Iterator<Item = &NDArray> {
+    inner.kept.iter().filter_map(|k| if let KeptValue::Array(a, _) = &k.value { Some(a) } else { None })
+}
+
 /// Composes the op of `node` from its saved inputs, while recording.
 pub(crate) fn decompose(f: fn(&Rule<'_>, &[V]) -> Vs, node: &NodeRef, inner: &Inner) -> Result<Decomposed> {
     let saved = Eager {
@@ -433,7 +445,7 @@ pub(crate) fn decompose(f: fn(&Rule<'_>, &[V]) -> Vs, node: &NodeRef, inner: &In
         dys: &[],
         higher: true,
         wanted: 0,
-        values: Values::default(),
+        values: Values::beside(kept_arrays(inner)),
         given: RefCell::default(),
         error: RefCell::default(),
         deposits: &Deposits::new(),
@@ -442,7 +454,7 @@ pub(crate) fn decompose(f: fn(&Rule<'_>, &[V]) -> Vs, node: &NodeRef, inner: &In
         attrs: saved.attrs(),
         training: inner.training,
         again: Some(inner),
-        values: Values::default(),
+        values: Values::beside(kept_arrays(inner)),
         error: RefCell::default(),
     };
     let (mut inputs, mut vs) = (SmallVec::new(), SmallVec::<[V; 4]>::new());

@@ -13,6 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// What was brought so far, and where the sum goes.
 #[derive(Default)]
 struct Meeting {
+    parties: usize,
     brought: BTreeMap<u32, NDArray>,
     promised: Vec<(NDArray, Promise)>,
 }
@@ -45,7 +46,11 @@ pub fn sum_over_devices(key: &str, parties: usize, x: &NDArray) -> Result<NDArra
     let mut all = series();
     let mine = all.entry(key.into()).or_default();
     let round = mine.calls.get(&device).copied().unwrap_or(0);
-    let meeting = mine.open.entry(round).or_default();
+    let meeting = mine.open.entry(round).or_insert_with(|| Meeting { parties, ..Meeting::default() });
+    if meeting.parties != parties {
+        let text = format!("{key:?}: {device} counts {parties} devices, another has counted {}", meeting.parties);
+        return Err(Cause::Argument(text).into());
+    }
     if let Some(other) = meeting.brought.values().find(|o| o.shape() != x.shape() || o.dtype() != x.dtype()) {
         let text = format!(
             "{key:?}: {device} brings {} {}, {} has brought {} {}",
@@ -82,7 +87,7 @@ pub(crate) fn give_up() {
 impl Meeting {
     /// Queues the sum, to all who are promised it and to `last`.
     fn conclude(self, last: &NDArray) -> Result {
-        let Meeting { brought, promised } = self;
+        let Meeting { brought, promised, .. } = self;
         let parts: Vec<NDArray> = brought.into_values().collect();
         let ins: Vec<In<'_>> = parts.iter().map(In::Array).collect();
         let (own, to) = (parts.clone(), last.clone());

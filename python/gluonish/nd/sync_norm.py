@@ -85,7 +85,8 @@ def _normalized(data: NDArray, eps: float, devices: int, key: str) -> tuple[NDAr
     """The number of values of a channel on all devices, their mean and variance, and the values brought to 0 and 1."""
     x = data if data.dtype == "float64" else data.astype("float32")
     axes, shape = (0, *range(2, x.ndim)), (1, -1) + (1,) * (x.ndim - 2)
-    size = full((1,), x.size // max(x.shape[1], 1), ctx=x.context, dtype=x.dtype)
+    # One for each channel, so that devices which do not agree on these are refused before any has brought something.
+    size = full((x.shape[1],), x.size // max(x.shape[1], 1), ctx=x.context, dtype=x.dtype)
     count = _core.sum_over_devices(size, f"{key} count", devices)
     mean = _SumOverDevices(f"{key} mean", devices)(x.sum(axes)) / count
     centred = x - mean.reshape(shape)

@@ -267,6 +267,13 @@ impl<T: Field> Svd<T> {
         if m.max(n) <= SMALL && m.min(n) > 0 {
             return Ok(Svd::Small(SmallSvd::new((m, n), cols).into()));
         }
+        // Values alone take no longer by rotations.
+        Svd::large((m, n), cols, if cols == (0, 0) { usize::MAX } else { T::RECURSE })
+    }
+
+    /// By `faer`. Problems that are smaller than `recurse` are solved by rotations: slower, but right where those that are
+    /// cut in two are not, as for values that are equal.
+    fn large((m, n): (usize, usize), cols: (usize, usize), recurse: usize) -> Result<Svd<T>> {
         let k = m.min(n);
         let kind = match cols {
             (0, 0) => ComputeSvdVectors::No,
@@ -274,7 +281,7 @@ impl<T: Field> Svd<T> {
             _ => ComputeSvdVectors::Full,
         };
         let mut params = <svd::SvdParams as Auto<T>>::auto();
-        params.recursion_threshold = T::RECURSE;
+        params.recursion_threshold = recurse;
         Ok(Svd::Large(params, memory(svd::svd_scratch::<T>(m, n, kind, kind, Par::Seq, params.into()))?))
     }
 
@@ -306,14 +313,15 @@ impl<T: Field> Svd<T> {
                                 && is_orthonormal(v.as_ref())
                                 && is_product(scaled.as_ref(), u.as_ref(), s.as_ref(), v.as_ref())
                         }
-                        _ => true,
+                        _ => is_as_long(scaled.as_ref(), s.as_ref()),
                     };
                 (0..count).for_each(|k| s[k] = T::of(s[k].to_f64() / scale));
                 sound
             }
         };
         if !made {
-            if T::DTYPE == DType::F64 {
+            let by_rotations = matches!(self, Svd::Large(params, _) if params.recursion_threshold == usize::MAX);
+            if T::DTYPE == DType::F64 && by_rotations {
                 return Err("has singular values that did not converge".into());
             }
             in_double(a, s, u.as_mut().zip(v.as_mut()))?;
@@ -368,7 +376,15 @@ fn is_product<T: Field>(a: MatRef<'_, T>, u: MatRef<'_, T>, s: DiagRef<'_, T>, v
     combined(a, probe).iter().zip(&made).all(|(a, b)| (a - b).abs() <= allowed)
 }
 
-/// Singular values by way of float64.
+/// Whether the squares of the values add up to those of the matrix.
+fn is_as_long<T: Field>(a: MatRef<'_, T>, s: DiagRef<'_, T>) -> bool {
+    let square = |x: f64| x * x;
+    let whole: f64 = columns(a).flatten().map(|x| square(x.to_f64())).sum();
+    let found: f64 = (0..a.nrows().min(a.ncols())).map(|k| square(s[k].to_f64())).sum();
+    (whole - found).abs() <= 64.0 * T::EPSILON * whole
+}
+
+/// Singular values by way of float64 and rotations.
 #[cold]
 fn in_double<T: Field>(
     a: MatRef<'_, T>,
@@ -380,7 +396,7 @@ fn in_double<T: Field>(
     let wide = Mat::from_fn(m, n, |i, j| a[(i, j)].to_f64());
     let mut values = Mat::<f64>::zeros(m.min(n), 1);
     let (mut left, mut right) = (Mat::<f64>::zeros(m, cols.0), Mat::<f64>::zeros(n, cols.1));
-    let mut svd = Svd::<f64>::new((m, n), cols).map_err(|e| e.to_string())?;
+    let mut svd = Svd::<f64>::large((m, n), cols, usize::MAX).map_err(|e| e.to_string())?;
     let vectors = uv.is_some().then(|| (left.as_mut(), right.as_mut()));
     svd.run(wide.as_ref(), values.as_mut().col_mut(0).as_diagonal_mut(), vectors)?;
     (0..m.min(n)).for_each(|i| s[i] = T::of(values[(i, 0)]));
