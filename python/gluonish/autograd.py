@@ -267,8 +267,9 @@ class Function:
 
     ``forward`` gets the inputs and returns an array or several; ``backward`` gets a gradient for each output and
     returns one for each input (None: no gradient). ``save_for_backward`` keeps arrays for ``backward``, where they are
-    ``self.saved_tensors``. Only ``backward`` under ``create_graph`` is recorded, so what it differentiates further must
-    come from inputs, outputs and gradients: anything else that ``forward`` computed counts as a constant.
+    ``self.saved_tensors``; it is an error if one was written to since then, or if ``backward`` writes to the gradients.
+    Only ``backward`` under ``create_graph`` is recorded, so what it differentiates further must come from inputs,
+    outputs and gradients: anything else that ``forward`` computed counts as a constant.
 
     >>> import gluonish as mx
     >>> class Sigmoid(mx.autograd.Function):
@@ -319,10 +320,16 @@ class Function:
             results = [y.copy() if any(y is x for x in inputs) else y for y in _listed(outputs)]
         if recording:
             self._inputs = len(inputs)
+            self._versions = [_core.version(array) for array in self.saved_tensors]
             _core.record_function(name, self._gradients, list(inputs), results)
         return (type(outputs)(results) if several else results[0]) if results else outputs
 
     def _gradients(self, output_grads: list[NDArray]) -> list[NDArray | None]:
+        if self._versions != [_core.version(array) for array in self.saved_tensors]:
+            raise GradientError(
+                f"{type(self).__name__}.backward: an array that it saved was overwritten in place since then; "
+                "write to a new array, or save a copy()"
+            )
         given = self.backward(*output_grads)  # recorded where `create_graph` asks for it
         gradients = list(given) if isinstance(given, tuple | list) else [given]
         if len(gradients) != self._inputs:

@@ -369,3 +369,50 @@ def test_numbers_in_gradients_are_where_the_arrays_are(f, want):
     y.backward()
     assert x.grad.context == cpu(1)
     np.testing.assert_allclose(x.grad.asnumpy(), want or np.log(2) * np.array([2, 4]), rtol=1e-6)
+
+
+class _Doubled(autograd.Function):
+    """Its gradient is written where it came from, if asked to."""
+
+    def __init__(self, in_place):
+        self.in_place = in_place
+
+    def forward(self, x):
+        self.save_for_backward(x)
+        return x * x
+
+    def backward(self, dy):
+        (x,) = self.saved_tensors
+        if self.in_place:
+            dy *= 2
+            return dy * x
+        return 2 * dy * x
+
+
+def test_gradients_that_were_given_must_not_be_written_to():
+    x = variable([1, 1])
+    with autograd.record():
+        y = x * 1
+        z = y + _Doubled(in_place=True)(y)
+    with pytest.raises(errors.GradientError, match=r"Doubled: it wrote in place to a gradient .* copy\(\)"):
+        z.backward(nd.ones(2))
+    with autograd.record():
+        y = x * 1
+        z = y * 1
+        w = z + y
+    z.register_hook(lambda g: g.__setitem__(slice(None), 10))
+    with pytest.raises(errors.GradientError, match="hook: it wrote in place"):
+        w.backward(nd.ones(2))
+
+
+@pytest.mark.parametrize("write", [lambda y: y.__iadd__(1), lambda y: y.__setitem__(0, 5)])
+def test_what_a_function_saved_must_not_be_written_to(write):
+    x = variable([1, 1])
+    with autograd.record():
+        y = x * 3
+        z = _Doubled(in_place=False)(y)
+    z.backward(retain_graph=True)
+    assert x.grad.tolist() == [18, 18]
+    write(y)
+    with pytest.raises(errors.MXNetError, match=r"_Doubled.backward: an array that it saved was overwritten"):
+        z.backward()

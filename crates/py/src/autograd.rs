@@ -139,7 +139,10 @@ impl Custom for Function {
                 let out: Vec<Option<Arg<'_>>> = call.call1(py, (list,))?.bind(py).extract()?;
                 Ok(optional(&out))
             };
-            run().map_err(|e| self.raised(py, e))
+            let before: Vec<u32> = dys.iter().map(version_of).collect();
+            let made = run().map_err(|e| self.raised(py, e))?;
+            unwritten(dys, &before).map_err(|e| e.in_op(self.name))?;
+            Ok(made)
         })
     }
 }
@@ -194,9 +197,31 @@ impl Hook for PythonHook {
                     None => Err(argument("gradient hook", "a hook returns an array or None".into())),
                 }
             };
-            run().map_err(|e| from_py(py, e).in_op("gradient hook"))
+            let before = version_of(dy);
+            let made = run().map_err(|e| from_py(py, e).in_op("gradient hook"))?;
+            unwritten(std::slice::from_ref(dy), &[before]).map_err(|e| e.in_op("gradient hook"))?;
+            Ok(made)
         })
     }
+}
+
+fn version_of(x: &NDArray) -> u32 {
+    x.storage().version()
+}
+
+/// An error if gradients that were given to Python were written to: others read the same memory.
+fn unwritten(dys: &[NDArray], before: &[u32]) -> Result<()> {
+    if dys.iter().zip(before).all(|(dy, v)| version_of(dy) == *v) {
+        return Ok(());
+    }
+    let text = "it wrote in place to a gradient that it was given, which others read too; write to a copy()";
+    Err(Cause::Gradient(text.into()).into())
+}
+
+/// How often the memory of an array was written to.
+#[pyfunction]
+fn version(x: Arg<'_>) -> u32 {
+    version_of(&x)
 }
 
 #[pyfunction]
@@ -276,6 +301,7 @@ fn inner_view(a: &NDArray) -> NDArray {
 
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(sum_over_devices, m)?)?;
+    m.add_function(wrap_pyfunction!(version, m)?)?;
     m.add_function(wrap_pyfunction!(set_recording, m)?)?;
     m.add_function(wrap_pyfunction!(is_recording, m)?)?;
     m.add_function(wrap_pyfunction!(set_training, m)?)?;
