@@ -149,7 +149,10 @@ def test_readers_are_done_before_others_may_write():
 
 
 def test_an_error_is_raised_where_the_memory_is_asked_for(queued):
-    x = _core.invoke("_test_fail", [nd.ones((600, 600))], {"how": "error"})
+    busy = nd.ones((600, 600))
+    for _ in range(3):
+        busy = nd.dot(busy, busy)
+    x = _core.invoke("_test_fail", [busy], {"how": "error"})  # waits for what is not there yet
     for ask in (np.from_dlpack, lambda x: x.data):
         with pytest.raises(mx.MXNetError):
             ask(x)
