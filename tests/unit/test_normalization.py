@@ -1,7 +1,5 @@
 """What samples of normalisation do not say: when running statistics move, and numbers that are hard to add."""
 
-import os
-
 import numpy as np
 import pytest
 
@@ -117,7 +115,7 @@ def _together(parts, devices, dy, **how):
     return ys, [x.grad for x in xs], rest
 
 
-@pytest.mark.skipif(os.environ.get("GLUONISH_ENGINE") == "naive", reason="the serial engine refuses it")
+@pytest.mark.usefixtures("threaded")
 @pytest.mark.parametrize("sizes", [(3, 5), (4, 0, 2)])
 def test_devices_normalise_one_batch_together(sizes):
     rng, total = np.random.default_rng(5), sum(sizes)
@@ -138,7 +136,7 @@ def test_devices_normalise_one_batch_together(sizes):
             np.testing.assert_allclose(r[k].asnumpy(), alone[k].asnumpy(), rtol=1e-10)
 
 
-@pytest.mark.skipif(os.environ.get("GLUONISH_ENGINE") == "naive", reason="the serial engine refuses it")
+@pytest.mark.usefixtures("threaded")
 def test_devices_may_run_far_ahead_of_each_other():
     """More is queued behind what the second device is to bring than may be in flight otherwise; each calls twice."""
     rng = np.random.default_rng(6)
@@ -169,12 +167,15 @@ def test_norms_of_several_devices_refuse():
             norm(one, *state, **bad)
     with pytest.raises(mx.errors.ArgumentError, match="axis 1"):
         norm(mx.nd.ones(2), *state, key="a")
-    if os.environ.get("GLUONISH_ENGINE") == "naive":
-        with pytest.raises(NotImplementedError, match="threaded engine"), autograd.train_mode():
-            norm(one, *state, key="a", ndev=2)
 
 
-@pytest.mark.skipif(os.environ.get("GLUONISH_ENGINE") == "naive", reason="the serial engine refuses it")
+@pytest.mark.parametrize("engine", ["naive"], indirect=True)
+def test_the_serial_engine_refuses_norms_of_several_devices(engine):
+    with pytest.raises(NotImplementedError, match="threaded engine"), autograd.train_mode():
+        mx.nd.contrib.SyncBatchNorm(mx.nd.ones((2, 2)), *_state(2), key="a", ndev=2)
+
+
+@pytest.mark.usefixtures("threaded")
 def test_devices_that_do_not_agree_are_refused_and_may_try_again():
     def call(device, channels=2, ndev=2):
         state = [mx.nd.full(channels, v, ctx=mx.cpu(device)) for v in (1, 0, 0, 1)]
