@@ -190,3 +190,21 @@ def test_devices_that_do_not_agree_are_refused_and_may_try_again():
         call(1, ndev=3)
     second = call(1)
     assert first[1].tolist() == second[1].tolist() == [0.5, 0.5]
+
+
+@pytest.mark.usefixtures("threaded")
+def test_a_step_that_failed_does_not_reach_the_next():
+    def step(parts):
+        made = []
+        with autograd.train_mode():
+            for i, part in enumerate(parts):
+                state = [mx.nd.full(2, v, ctx=mx.cpu(i)) for v in (1, 0, 0, 1)]
+                x = mx.nd.full((3, 2), part, ctx=mx.cpu(i))
+                made.append(mx.nd.contrib.SyncBatchNorm(x, *state, ndev=2, key="again", output_mean_var=True)[1])
+        return made
+
+    (left,) = step([100])
+    for _ in range(2):
+        assert [mean.tolist() for mean in step([1, 2])] == [[1.5, 1.5]] * 2
+    with pytest.raises(mx.MXNetError, match="was given up"):
+        left.asnumpy()

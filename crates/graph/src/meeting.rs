@@ -21,8 +21,17 @@ struct Meeting {
 /// Meetings of one name that are not complete. The n-th array of a device belongs to the n-th meeting.
 #[derive(Default)]
 struct Series {
-    calls: HashMap<Device, u64>,
+    /// How often each device has come, and in which step of training last.
+    calls: HashMap<Device, (u64, u64)>,
     open: BTreeMap<u64, Meeting>,
+}
+
+impl Series {
+    /// Whether the device has come in an earlier step to a meeting that still waits: others have failed to come.
+    fn is_stale(&self, device: Device, step: u64) -> bool {
+        let waits = self.open.values().any(|m| m.brought.contains_key(&device.index()));
+        waits && self.calls.get(&device).is_some_and(|(_, last)| *last != step)
+    }
 }
 
 static SERIES: Mutex<BTreeMap<String, Series>> = Mutex::new(BTreeMap::new());
@@ -32,8 +41,9 @@ fn series() -> MutexGuard<'static, BTreeMap<String, Series>> {
 }
 
 /// The sum of the arrays that `parties` devices bring to the meeting called `key`, each its own; every one gets it. The
-/// order of the sum is that of the devices, not that of the calls. The array must not be written to afterwards.
-pub fn sum_over_devices(key: &str, parties: usize, x: &NDArray) -> Result<NDArray> {
+/// order of the sum is that of the devices, not that of the calls. The array must not be written to afterwards. `step` is the
+/// same for all calls of a device in one step of training: what an earlier step left unfinished is given up.
+pub fn sum_over_devices(key: &str, parties: usize, step: u64, x: &NDArray) -> Result<NDArray> {
     let device = x.device();
     if !device.is_cpu() {
         return Err(Cause::Unsupported(format!("sums over devices of arrays on {device}")).into());
@@ -43,9 +53,12 @@ pub fn sum_over_devices(key: &str, parties: usize, x: &NDArray) -> Result<NDArra
         return Err(Cause::Unsupported(text.into()).into());
     }
     let y = NDArray::empty(device, x.dtype(), x.shape())?;
+    // Dropped after the lock is let go: broken promises wake tasks.
+    let stale;
     let mut all = series();
+    stale = if all.get(key).is_some_and(|mine| mine.is_stale(device, step)) { all.remove(key) } else { None };
     let mine = all.entry(key.into()).or_default();
-    let round = mine.calls.get(&device).copied().unwrap_or(0);
+    let round = mine.calls.get(&device).map_or(0, |(count, _)| *count);
     let meeting = mine.open.entry(round).or_insert_with(|| Meeting { parties, ..Meeting::default() });
     if meeting.parties != parties {
         let text = format!("{key:?}: {device} counts {parties} devices, another has counted {}", meeting.parties);
@@ -63,7 +76,7 @@ pub fn sum_over_devices(key: &str, parties: usize, x: &NDArray) -> Result<NDArra
         return Err(Cause::Shape(text).into());
     }
     meeting.brought.insert(device.index(), x.clone());
-    mine.calls.insert(device, round + 1);
+    mine.calls.insert(device, (round + 1, step));
     if meeting.brought.len() < parties {
         // A new array is nobody's: the promise can always be had.
         meeting.promised.extend(Promise::of(y.storage()).map(|p| (y.clone(), p)));
@@ -74,6 +87,7 @@ pub fn sum_over_devices(key: &str, parties: usize, x: &NDArray) -> Result<NDArra
         all.remove(key);
     }
     drop(all);
+    drop(stale);
     meeting.conclude(&y)?;
     Ok(y)
 }

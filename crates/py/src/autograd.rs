@@ -6,8 +6,10 @@ use gluonish_base::{Cause, Error, Result, Site};
 use gluonish_graph::{self as graph, Backward, Custom, GradReq, Hook, NDArray};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
+use std::cell::Cell;
 use std::ffi::c_void;
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 #[pyfunction]
@@ -20,7 +22,23 @@ fn is_recording() -> bool {
 }
 #[pyfunction]
 fn set_training(on: bool) -> bool {
-    tls().training.replace(on)
+    let before = tls().training.replace(on);
+    if on && !before {
+        STEP.set(STEPS.fetch_add(1, Relaxed) + 1);
+    }
+    before
+}
+
+/// Steps of training: how often any thread has begun to train.
+static STEPS: AtomicU64 = AtomicU64::new(0);
+thread_local! {
+    static STEP: Cell<u64> = const { Cell::new(0) };
+}
+
+/// The number of the step that this thread began last.
+#[pyfunction]
+fn training_step() -> u64 {
+    STEP.get()
 }
 #[pyfunction]
 fn is_training() -> bool {
@@ -289,8 +307,8 @@ fn callback(
 
 /// The sum of what several devices bring under one name; each gets it.
 #[pyfunction]
-fn sum_over_devices(py: Python<'_>, x: Arg<'_>, key: &str, devices: usize) -> PyResult<Py<PyAny>> {
-    own(py, graph::sum_over_devices(key, devices, &x).map_err(to_py)?)
+fn sum_over_devices(py: Python<'_>, x: Arg<'_>, key: &str, devices: usize, step: u64) -> PyResult<Py<PyAny>> {
+    own(py, graph::sum_over_devices(key, devices, step, &x).map_err(to_py)?)
 }
 
 /// The same memory under a storage of its own, for code that runs while the engine holds the array.
@@ -302,6 +320,7 @@ fn inner_view(a: &NDArray) -> NDArray {
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(sum_over_devices, m)?)?;
     m.add_function(wrap_pyfunction!(version, m)?)?;
+    m.add_function(wrap_pyfunction!(training_step, m)?)?;
     m.add_function(wrap_pyfunction!(set_recording, m)?)?;
     m.add_function(wrap_pyfunction!(is_recording, m)?)?;
     m.add_function(wrap_pyfunction!(set_training, m)?)?;

@@ -14,15 +14,16 @@ __all__ = ["SyncBatchNorm"]
 class _SumOverDevices(autograd.Function):
     """Each device's array becomes the sum of all; and so do the gradients on their way back."""
 
-    def __init__(self, key: str, devices: int) -> None:
+    def __init__(self, key: str, devices: int, step: int) -> None:
         self.key = key
         self.devices = devices
+        self.step = step
 
     def forward(self, *inputs: NDArray) -> NDArray:
-        return _core.sum_over_devices(inputs[0], self.key, self.devices)
+        return _core.sum_over_devices(inputs[0], self.key, self.devices, self.step)
 
     def backward(self, *output_grads: NDArray) -> Any:
-        return _SumOverDevices(f"{self.key} gradient", self.devices)(output_grads[0].copy())
+        return _SumOverDevices(f"{self.key} gradient", self.devices, self.step)(output_grads[0].copy())
 
 
 def SyncBatchNorm(
@@ -44,9 +45,11 @@ def SyncBatchNorm(
     """`BatchNorm` along axis 1 of a batch that ``ndev`` devices share: in training, mean and variance are those of all.
 
     Each device calls it with its own part, and its own copies of the parameters, under one ``key``; the n-th calls of
-    all devices belong together. A result is there when every device has called: calling for all comes before reading
-    any. So do the gradients: call ``backward`` for all devices before reading. With ``output_mean_var`` the results are
-    three: the output, the mean, and the variance. The serial engine refuses more than one device.
+    all devices belong together. What an earlier ``record`` or ``train_mode`` scope left unfinished, because a call for
+    another device failed, is given up when a device calls in a new one. A result is there when every device has called:
+    calling for all comes before reading any. So do the gradients: call ``backward`` for all before reading. With
+    ``output_mean_var`` the results are three: the output, the mean, and the variance. The serial engine refuses more
+    than one device.
 
     >>> from gluonish import autograd, nd
     >>> state = nd.ones(1), nd.zeros(1), nd.zeros(1), nd.ones(1)
@@ -87,8 +90,9 @@ def _normalized(data: NDArray, eps: float, devices: int, key: str) -> tuple[NDAr
     axes, shape = (0, *range(2, x.ndim)), (1, -1) + (1,) * (x.ndim - 2)
     # One for each channel, so that devices which do not agree on these are refused before any has brought something.
     size = full((x.shape[1],), x.size // max(x.shape[1], 1), ctx=x.context, dtype=x.dtype)
-    count = _core.sum_over_devices(size, f"{key} count", devices)
-    mean = _SumOverDevices(f"{key} mean", devices)(x.sum(axes)) / count
+    step = _core.training_step()
+    count = _core.sum_over_devices(size, f"{key} count", devices, step)
+    mean = _SumOverDevices(f"{key} mean", devices, step)(x.sum(axes)) / count
     centred = x - mean.reshape(shape)
-    var = _SumOverDevices(f"{key} variance", devices)((centred * centred).sum(axes)) / count
+    var = _SumOverDevices(f"{key} variance", devices, step)((centred * centred).sum(axes)) / count
     return count, mean, var, centred / (var + eps).sqrt().reshape(shape)

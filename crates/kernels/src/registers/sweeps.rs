@@ -108,14 +108,20 @@ where
     let mut lanes = [I::T::default(); WIDEST];
     // SAFETY: there is room for the widest register.
     unsafe { i.store(lanes.as_mut_ptr(), acc[0]) };
-    let mut width = I::LANES / 2;
+    by_halves(&mut lanes[..I::LANES])
+}
+
+/// The sum of a power of two of values, by halves.
+#[inline(always)]
+pub(crate) fn by_halves<T: Copy + Add<Output = T>>(values: &mut [T]) -> T {
+    let mut width = values.len() / 2;
     while width > 0 {
         for k in 0..width {
-            lanes[k] = lanes[k] + lanes[k + width];
+            values[k] = values[k] + values[k + width];
         }
         width /= 2;
     }
-    lanes[0]
+    values[0]
 }
 
 /// The largest of `n` values, minus infinity if there is none; what is not a number does not count.

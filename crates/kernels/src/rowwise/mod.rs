@@ -6,6 +6,7 @@ pub mod norm;
 
 use crate::dispatch::Elem;
 use crate::registers::Registers;
+use crate::registers::sweeps::by_halves;
 use crate::view::{Out, View};
 use crate::walk::Shared;
 use gluonish_base::DType;
@@ -60,14 +61,7 @@ pub(crate) fn fold<T: Real, const N: usize>(x: [&[T]; N], f: impl Fn([T; N]) -> 
     for i in whole..n {
         acc[i - whole] = acc[i - whole] + f(std::array::from_fn(|k| x[k][i]));
     }
-    let mut width = LANES / 2;
-    while width > 0 {
-        for i in 0..width {
-            acc[i] = acc[i] + acc[i + width];
-        }
-        width /= 2;
-    }
-    acc[0]
+    by_halves(&mut acc)
 }
 
 /// The sum of `f` over lines of any length.

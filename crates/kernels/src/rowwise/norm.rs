@@ -182,7 +182,7 @@ impl<T: Real> Body<T> for Back<'_, T> {
                 for c in 0..rows.channels {
                     let line = c * rows.area;
                     let ends = [dy[line..].as_ptr(), x[line..].as_ptr()];
-                    let both = sweep(i, ends, nowhere, rows.area, ChannelPulls::<I> { mean, scale });
+                    let both = sweep(i, ends, nowhere, rows.area, Pulls::<I> { mean, scale });
                     pulled += both[0] * gamma[c].to_f64();
                     turned += both[1] * gamma[c].to_f64();
                     dbeta[c] = dbeta[c] + T::from_f64(both[0]);
@@ -220,13 +220,8 @@ impl<I: Float + Vector> Terms<I, 3, 2> for Pulls<I> {
     }
 }
 
-/// The gradient, and that times the normalised value, added up.
-#[derive(Clone, Copy)]
-struct ChannelPulls<I: Vector> {
-    mean: I::V,
-    scale: I::V,
-}
-impl<I: Float + Vector> Terms<I, 2, 2> for ChannelPulls<I> {
+/// The same without `gamma`, which a channel has once.
+impl<I: Float + Vector> Terms<I, 2, 2> for Pulls<I> {
     const STORES: bool = false;
     #[inline(always)]
     fn of(self, i: I, [dy, x]: [I::V; 2]) -> ([I::V; 2], I::V) {
