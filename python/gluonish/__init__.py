@@ -53,7 +53,7 @@ from gluonish.context import (  # noqa: E402
 from gluonish.operator import callback  # noqa: E402
 
 if TYPE_CHECKING:
-    from gluonish import datasets, device, engine, memory, np, npx, operator, profiler, util
+    from gluonish import datasets, device, engine, init, initializer, memory, np, npx, operator, profiler, util
 
     __version__: str
 
@@ -77,6 +77,8 @@ __all__ = [
     "engine",
     "errors",
     "gpu",
+    "init",
+    "initializer",
     "memory",
     "nd",
     "ndarray",
@@ -91,7 +93,21 @@ __all__ = [
 ]
 
 # Imported when they are first used, which keeps `import gluonish` quick.
-_LATER = frozenset({"datasets", "device", "engine", "memory", "np", "npx", "operator", "profiler", "util"})
+_LATER = frozenset(
+    {
+        "datasets",
+        "device",
+        "engine",
+        "init",
+        "initializer",
+        "memory",
+        "np",
+        "npx",
+        "operator",
+        "profiler",
+        "util",
+    }
+)
 
 
 def __getattr__(name: str) -> Any:
