@@ -52,14 +52,23 @@ MODULES: list[tuple[str, ...]] = [
         "amp",
     ),
     ("test_utils",),
-    ("gluon.parameter", "gluon.utils", "gluon._naming"),
+    (
+        *("gluon.parameter", "gluon._parameter", "gluon._parameter_dict", "gluon._errors", "gluon._serialization"),
+        *("gluon.utils", "gluon._naming"),
+    ),
     (
         "gluon.block",
         "gluon.hybrid_block",
         "gluon.symbol_block",
-        "gluon._serialization",
-        "gluon._summary",
-        "gluon._hooks",
+        *(
+            "gluon._summary",
+            "gluon._hooks",
+            "gluon._aliases",
+            "gluon._contained",
+            "gluon._deferred",
+            "gluon._functions",
+        ),
+        "gluon._located",
     ),
     (
         "gluon.nn",

@@ -8,6 +8,7 @@
 :mod:`random`       the seed of random numbers
 :mod:`engine`       threads, and the serial engine; :mod:`memory`, :mod:`profiler`
 :mod:`errors`       exceptions
+:mod:`gluon`        networks: blocks, parameters, layers
 :mod:`datasets`     small data sets inside the package
 ==================  ===================================================================================
 
@@ -53,7 +54,7 @@ from gluonish.context import (  # noqa: E402
 from gluonish.operator import callback  # noqa: E402
 
 if TYPE_CHECKING:
-    from gluonish import datasets, device, engine, init, initializer, memory, np, npx, operator, profiler, util
+    from gluonish import datasets, device, engine, gluon, init, initializer, memory, np, npx, operator, profiler, util
 
     __version__: str
 
@@ -76,6 +77,7 @@ __all__ = [
     "device",
     "engine",
     "errors",
+    "gluon",
     "gpu",
     "init",
     "initializer",
@@ -98,6 +100,7 @@ _LATER = frozenset(
         "datasets",
         "device",
         "engine",
+        "gluon",
         "init",
         "initializer",
         "memory",
