@@ -19,9 +19,9 @@ class HybridBlock(Block):
     """A block in one of two forms, whose children are hybrid as well.
 
     ``hybrid_forward(self, F, x, weight)`` gets `nd` as F, and its parameters as keywords named after their attributes;
-    dimensions that these do not know (0) are told by the functions of F at the first call. ``forward(self, x)`` is plain
-    Python that takes ``self.weight.data()``; where dimensions are unknown, it needs ``infer_shape(self, x)``, which sets
-    ``self.weight.shape``.
+    dimensions that these do not know (0) are told by the functions of F at the first call. ``forward(self, x)`` is
+    plain Python that takes ``self.weight.data()``; where dimensions are unknown, it needs ``infer_shape(self, x)``,
+    which sets ``self.weight.shape``.
 
     >>> import gluonish as mx
     >>> from gluonish.gluon import HybridBlock, Parameter
@@ -43,7 +43,7 @@ class HybridBlock(Block):
 
     def register_child(self, block: Block, name: str | None = None) -> None:
         """Makes a hybrid block a child; others raise, as they could not be compiled."""
-        if isinstance(block, Block) and not isinstance(block, HybridBlock):
+        if not isinstance(block, HybridBlock):
             raise ArgumentError(
                 f"{self._label}: children of a HybridBlock must be HybridBlocks, but {name or 'this one'} is a "
                 f"{type(block).__name__}; take HybridSequential for Sequential, HybridLambda for Lambda, or make the "
@@ -135,7 +135,7 @@ class HybridBlock(Block):
     def infer_shape(self, *args: ArrayLike) -> None:
         """Tells parameters their shapes from inputs, by a forward that is not recorded.
 
-        A class whose ``forward`` cannot tell them defines this itself: ``self.weight.shape = (self.units, x.shape[-1])``.
+        A class whose ``forward`` cannot tell them defines this itself, and sets ``self.weight.shape``.
         """
         with pause():
             self(*args)
