@@ -105,7 +105,7 @@ def test_wrappers_refuse_what_they_cannot_wrap():
         with pytest.raises(ArgumentError, match="no parameter 'wait'"):
             kind(nn.Dense(3), "wait")
         with pytest.raises(ArgumentError, match="hybrid_forward"):
-            kind(nn.MultiHeadAttention(4, 2))
+            kind(nn.TransformerEncoderLayer(4, 2))
         with pytest.raises(ArgumentError, match="hybrid_forward"):
             kind(nn.Lambda("relu"))
         layer = kind(nn.Dense(3), axis=2)

@@ -18,7 +18,7 @@ from gluonish.gluon.hybrid_block import HybridBlock
 from gluonish.gluon.parameter import Constant, DeferredInitializationError, Parameter, ParameterDict
 
 if TYPE_CHECKING:
-    from gluonish.gluon import nn
+    from gluonish.gluon import contrib, nn
 
 __all__ = [
     "Block",
@@ -28,6 +28,7 @@ __all__ = [
     "Parameter",
     "ParameterDict",
     "block",
+    "contrib",
     "hybrid_block",
     "nn",
     "parameter",
@@ -35,7 +36,7 @@ __all__ = [
 ]
 
 # Imported when they are first used.
-_LATER = frozenset({"nn"})
+_LATER = frozenset({"contrib", "nn"})
 
 # Names of MXNet's gluon that are not here, by what they wait for.
 _WAITING = {"SymbolBlock": "symbols", "data": "the data pipelines", "model_zoo": "the model zoo"}
