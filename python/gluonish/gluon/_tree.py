@@ -159,7 +159,12 @@ class Tree:
     # Walking.
 
     def _kids(self) -> "list[tuple[str, Any]]":
-        """The children by name. Those in plain lists and dicts are registered here, as these may have changed."""
+        """The children by name."""
+        self._adopt()
+        return list(self._children.items())
+
+    def _adopt(self) -> None:
+        """Registers what plain lists and dicts hold, which may have changed since the last time."""
         found: dict[str, Any] = {}
         for name, value in list(self.__dict__.items()):
             if isinstance(value, list | tuple | dict) and name not in _INSIDE:
@@ -179,7 +184,6 @@ class Tree:
             if isinstance(one, Parameter) and not one._named:
                 one.name, one._named = f"{self._params.prefix}{name.replace('.', '_')}", True
                 self._params.update({one.name: one})
-        return list(self._children.items())
 
     def _warn_of_containers(self, names: Mapping[str, Any]) -> None:
         warnings.warn(
@@ -200,6 +204,7 @@ class Tree:
 
     def _own(self) -> dict[str, Parameter]:
         """Its own parameters by attribute; those that are no attributes by their names without the prefix."""
+        self._adopt()
         known = {id(parameter) for parameter in self._reg_params.values()}
         prefix = self._params.prefix
         others = {n.removeprefix(prefix): p for n, p in self._params.items() if id(p) not in known}

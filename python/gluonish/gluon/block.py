@@ -21,10 +21,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 from gluonish import _core
-from gluonish._core import NDArray, block_enter, block_exit
+from gluonish._core import NDArray, block_enter, block_exit, current_device
 from gluonish._files import PathLike
 from gluonish._types import DTypeLike
 from gluonish.autograd import pause
+from gluonish.context import from_index
 from gluonish.errors import ArgumentError, UnsupportedError
 from gluonish.gluon import _serialization
 from gluonish.gluon._aliases import TorchNames
@@ -242,6 +243,9 @@ class Block(Tree, TorchNames):
             return self._call_guarded(args)
         before = block_enter(self._label)
         try:
+            if args and type(args[0]) is NDArray and args[0]._device != current_device():
+                with from_index(args[0]._device):  # where data() of parameters and new arrays are then found
+                    return self.forward(*args)
             return self.forward(*args)
         except Exception as error:
             add_place(error, self)
@@ -253,7 +257,10 @@ class Block(Tree, TorchNames):
         """A call with hooks, or in a mode that is pinned."""
         before = block_enter(self._label)
         training = _core.is_training()
+        device = current_device()
         try:
+            if args and isinstance(args[0], NDArray):
+                _core.set_current_device(args[0]._device)
             if self._pinned is not None:
                 _core.set_training(self._pinned)
             for hook in list(self._forward_pre_hooks.values()):
@@ -271,6 +278,7 @@ class Block(Tree, TorchNames):
             raise
         finally:
             _core.set_training(training)
+            _core.set_current_device(device)
             block_exit(before)
 
     def _prepare(self, args: tuple[Any, ...]) -> None:
@@ -314,7 +322,7 @@ class Block(Tree, TorchNames):
 
     def __repr__(self) -> str:
         lines = [f"  ({name}): {_indented(repr(child))}" for name, child in self._kids()]
-        return "\n".join([f"{type(self).__name__}(", *lines, ")"])
+        return "\n".join([f"{type(self).__name__}(", *lines, ")"]) if lines else f"{type(self).__name__}()"
 
 
 def _indented(text: str) -> str:
