@@ -5,11 +5,11 @@ import pickle
 
 import numpy as np
 import pytest
+from unit.gluon_layers import Dense
 
 from gluonish import gluon, nd
 from gluonish.errors import ArgumentError
 from gluonish.gluon import nn
-from unit.gluon_layers import Dense
 
 BOTH = pytest.mark.parametrize("kind", [nn.Sequential, nn.HybridSequential])
 
@@ -45,7 +45,7 @@ class TestSequential:
         assert type(part) is kind
         assert part(net[0](x)).tolist() == y.tolist()
         assert part[0] is net[1]
-        assert [path for path, _ in part.named_parameters()][0] == "0.weight"
+        assert next(path for path, _ in part.named_parameters()) == "0.weight"
         assert [layer.units for layer in net[::-1]] == [2, 3, 4]
         with pytest.raises(IndexError):
             net[3]

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from unit.gluon_layers import Dense, Scale
 
 import gluonish as mx
 from gluonish import autograd, gluon, nd
 from gluonish.errors import ArgumentError, ShapeError, UnsupportedError
 from gluonish.gluon import DeferredInitializationError, nn
-from unit.gluon_layers import Dense, Scale
 
 TWO = [mx.cpu(0), mx.cpu(1)]
 

@@ -3,9 +3,10 @@
 import re
 import threading
 
+from unit.gluon_layers import Dense, Net
+
 from gluonish import gluon
 from gluonish.gluon import nn
-from unit.gluon_layers import Dense, Net
 
 
 def number(name):

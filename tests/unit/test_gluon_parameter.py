@@ -236,7 +236,7 @@ class TestGradient:
         assert parameter.grad_req == "null"
 
     def test_integers_have_none(self):
-        with pytest.raises(DTypeError, match="'weight'.*int32.*grad_req='null'"):
+        with pytest.raises(DTypeError, match=r"'weight'.*int32.*grad_req='null'"):
             made(dtype="int32", init="zeros")
         assert made(dtype="int32", init="zeros", grad_req="null").data().dtype == np.int32
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from unit.gluon_layers import Dense, Net
 
 import gluonish as mx
 from gluonish import gluon, nd
 from gluonish.errors import FormatError
 from gluonish.gluon import DeferredInitializationError, nn
-from unit.gluon_layers import Dense, Net
 
 TWO = [mx.cpu(0), mx.cpu(1)]
 X = nd.ones((2, 3))

@@ -1,11 +1,11 @@
 """The table of layers."""
 
 import pytest
+from unit.gluon_layers import Dense, Scale
 
 from gluonish import autograd, gluon, nd
 from gluonish.gluon import nn
 from gluonish.gluon._summary import rows
-from unit.gluon_layers import Dense, Scale
 
 
 class Conv(gluon.HybridBlock):
