@@ -73,7 +73,7 @@ class TestAttributes:
         block.child = 5
 
     def test_missing(self):
-        with pytest.raises(AttributeError, match="Block has no attribute 'nothing'"):
+        with pytest.raises(AttributeError, match="'Block' object has no attribute 'nothing'"):
             gluon.Block().nothing
 
     def test_register_child_takes_blocks_only(self):
@@ -251,6 +251,15 @@ class TestBuffers:
         block.register_buffer("steps", [1.0])
         with pytest.raises(AssertionError, match="does not fit"):
             block.steps = [1.0, 2.0]
+
+    def test_other_blocks_of_the_class_do_not_have_it(self):
+        first, second = Scale(), Scale()
+        first.register_buffer("seen", [1.0])
+        with pytest.raises(AttributeError, match="'Scale' object has no attribute 'seen'"):
+            second.seen
+        second.seen = 5
+        assert (first.seen.tolist(), second.seen) == ([1], 5)
+        assert pickle.loads(pickle.dumps(first)).seen.tolist() == [1]
 
     def test_names_that_are_taken(self, net):
         for name in ("hidden", "forward", "not a name"):

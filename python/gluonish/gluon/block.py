@@ -65,17 +65,16 @@ class Block(Tree, TorchNames):
     ('net', 'net_block0_')
     """
 
+    _forward_hooks: dict[int, Callable[..., object]]
+    _forward_pre_hooks: dict[int, Callable[..., object]]
+    _backward_hooks: dict[int, BackwardHook]
+    _pinned: bool | None  # False where eval() pinned it to predict mode
+    _guarded: bool  # whether a call has more to do than forward
     _settled = True  # whether nothing is left to do before a forward
 
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
         super().__init__(prefix, params)
-        self.__dict__.update(
-            _forward_hooks={},
-            _forward_pre_hooks={},
-            _backward_hooks={},
-            _pinned=None,  # False where eval() pinned it to predict mode
-            _guarded=False,  # whether a call has more to do than forward
-        )
+        self.__dict__.update(_forward_hooks={}, _forward_pre_hooks={}, _backward_hooks={}, _pinned=None)
         self._guard()
 
     # Doing something with all.

@@ -60,9 +60,11 @@ class HybridBlock(Block):
 
     def forward(self, x: Any, *args: Any) -> Any:
         """Calls ``hybrid_forward`` with `nd` and the parameters on the input's device."""
+        params: dict[str, Any] = {}
         try:
             device = x._device
-            params = {name: parameter._copies[device] for name, parameter in self._reg_params.items()}
+            for name, parameter in self._reg_params.items():  # quicker than a comprehension
+                params[name] = parameter._copies[device]
         except (AttributeError, KeyError):
             return self._forward_first(x, args)
         return self.hybrid_forward(self._F, x, *args, **params)
