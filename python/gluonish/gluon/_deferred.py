@@ -42,7 +42,23 @@ _OPERATORS = "add sub mul truediv floordiv mod pow matmul and or xor"
 for _name in _OPERATORS.split():
     for _form in (f"__{_name}__", f"__r{_name}__"):
         setattr(Placeholder, _form, _operator(_form))
-for _form in ["neg", "pos", "abs", "invert", "lt", "le", "gt", "ge", "getitem", "setitem", "len", "iter", "bool", "float", "int"]:
+for _form in [
+    "neg",
+    "pos",
+    "abs",
+    "invert",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "getitem",
+    "setitem",
+    "len",
+    "iter",
+    "bool",
+    "float",
+    "int",
+]:
     setattr(Placeholder, f"__{_form}__", _operator(f"__{_form}__"))
 
 
