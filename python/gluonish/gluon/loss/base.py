@@ -11,6 +11,8 @@ from gluonish.gluon.hybrid_block import HybridBlock
 
 __all__ = ["Fixed", "Loss", "smallest"]
 
+_FLOATING = frozenset({*map(np.dtype, ("float16", "float32", "float64")), "bfloat16"})
+
 
 class Loss(HybridBlock):
     """The base of losses.
@@ -51,7 +53,7 @@ class Loss(HybridBlock):
 
     def floating(self, pred: NDArray, name: str = "pred") -> NDArray:
         """The prediction itself; one of another type than a floating one is refused, as it can have no gradient."""
-        if "float" not in str(pred.dtype):
+        if pred.dtype not in _FLOATING:
             raise DTypeError(
                 f"{type(self).__name__}: {name} must be of a floating type, got {dtype_name(pred.dtype)}; "
                 f"{name}.astype('float32') makes one"
@@ -95,11 +97,11 @@ class Fixed:
 
     def __init__(self, values: Any) -> None:
         self.values = np.array(values.asnumpy() if isinstance(values, NDArray) else values, "float64")
-        self._arrays: dict[tuple[Any, str], NDArray] = {}
+        self._arrays: dict[tuple[Any, Any], NDArray] = {}
 
     def like(self, F: Any, x: NDArray) -> NDArray:
         """The numbers where ``x`` is, as it is; made once for each device and type."""
-        key = (x.context, str(x.dtype))
+        key = (x.context, x.dtype)
         if key not in self._arrays:
             self._arrays[key] = F.array(self.values, ctx=x.context, dtype=x.dtype)
         return self._arrays[key]
@@ -107,7 +109,7 @@ class Fixed:
 
 def smallest(x: NDArray, usual: float) -> float:
     """What keeps logarithms and quotients of ``x`` finite: MXNet's number, where float16 does not make 0 of it."""
-    return usual if str(x.dtype) != "float16" else max(usual, 1e-7)
+    return max(usual, 1e-7) if x.dtype == np.float16 else usual
 
 
 def _apply_weighting(

@@ -83,7 +83,8 @@ class RecurrentCell(Block):
         layout : "NTC" or "TNC"
             The axes of inputs and merged outputs: batch N, steps T, then those of a step.
         merge_outputs : bool or None
-            True: outputs are one array. Else they are a list.
+            True: outputs are one array. False: they are a list. None: what costs less, as in MXNet; a list, or an array
+            where ``valid_length`` is given.
         valid_length : array or None
             How many steps of each sequence are valid, (batch,): outputs are 0 after them, and the states are those
             after the last valid one.
@@ -120,7 +121,7 @@ def _shaped(outputs: Sequence[NDArray], layout: str, merge_outputs: bool | None,
     if valid_length is None:
         return merged(outputs, layout) if merge_outputs else list(outputs)
     whole = masked(outputs, valid_length, layout)
-    return whole if merge_outputs else split(len(outputs), whole, layout)
+    return split(len(outputs), whole, layout) if merge_outputs is False else whole
 
 
 class HybridRecurrentCell(RecurrentCell, HybridBlock):

@@ -223,7 +223,7 @@ class ResidualCell(ModifierCell):
         steps = split(length, inputs, layout)
         with self._free():
             outputs, states = self.base_cell.unroll(length, steps, begin_state, layout, merge_outputs, valid_length)
-        if merge_outputs:
+        if isinstance(outputs, NDArray):
             whole = inputs if isinstance(inputs, NDArray) else merged(inputs, layout)
             return outputs + (whole if valid_length is None else masked(whole, valid_length, layout)), states
         if valid_length is not None:

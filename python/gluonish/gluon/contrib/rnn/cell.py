@@ -162,15 +162,16 @@ class VariationalDropoutCell(ModifierCell):
         if self.drop_states:
             return super().unroll(length, inputs, begin_state, layout, merge_outputs, valid_length)
         self.reset()
-        whole = self._dropped_alike(inputs, self.drop_inputs, length, layout)
+        whole = self._dropped_alike(inputs, self.drop_inputs, layout)
+        merge = merge_outputs is not False
         with self._free():
-            outputs, states = self.base_cell.unroll(length, whole, begin_state, layout, merge_outputs, valid_length)
+            outputs, states = self.base_cell.unroll(length, whole, begin_state, layout, merge, valid_length)
         if self.drop_outputs:
-            outputs = self._dropped_alike(outputs, self.drop_outputs, length, layout)
-            outputs = outputs if merge_outputs else split(length, outputs, layout)
+            outputs = self._dropped_alike(outputs, self.drop_outputs, layout)
+            outputs = outputs if merge else split(length, outputs, layout)
         return outputs, states
 
-    def _dropped_alike(self, steps: Steps, p: float, length: int, layout: str) -> Steps:
+    def _dropped_alike(self, steps: Steps, p: float, layout: str) -> Steps:
         """A sequence after dropout with one mask for all of its steps."""
         if not p:
             return steps
