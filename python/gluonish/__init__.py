@@ -53,7 +53,20 @@ from gluonish.context import (  # noqa: E402
 from gluonish.operator import callback  # noqa: E402
 
 if TYPE_CHECKING:
-    from gluonish import datasets, device, engine, init, initializer, memory, np, npx, operator, profiler, util
+    from gluonish import (
+        datasets,
+        device,
+        engine,
+        init,
+        initializer,
+        lr_scheduler,
+        memory,
+        np,
+        npx,
+        operator,
+        profiler,
+        util,
+    )
 
     __version__: str
 
@@ -79,6 +92,7 @@ __all__ = [
     "gpu",
     "init",
     "initializer",
+    "lr_scheduler",
     "memory",
     "nd",
     "ndarray",
@@ -100,6 +114,7 @@ _LATER = frozenset(
         "engine",
         "init",
         "initializer",
+        "lr_scheduler",
         "memory",
         "np",
         "npx",
