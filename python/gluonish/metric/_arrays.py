@@ -52,7 +52,7 @@ def classes(array: NDArray) -> NDArray:
 
 
 def predicted(label: NDArray, pred: NDArray, axis: int, metric: str) -> tuple[NDArray, NDArray]:
-    """Labels and predicted classes as vectors. Predictions of another shape than the labels' are scores along an axis."""
+    """Labels and predicted classes as vectors. Predictions that have not the labels' shape are scores along an axis."""
     given = pred.shape
     if given != label.shape:
         pred = pred.argmax(axis=_axis(pred, axis, metric))

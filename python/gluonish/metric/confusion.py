@@ -33,9 +33,9 @@ class _Counts:
         bad = number * number  # the place for what is no class; one more for what is ignored
         known = nd.logical_and(nd.logical_and(label >= 0, label < number), nd.logical_and(pred >= 0, pred < number))
         code = label.astype("float64") * number + pred.astype("float64")
-        code = nd.where(known, code, nd.full_like(code, bad))
+        code = nd.where(known, code, bad)
         if ignore is not None:
-            code = nd.where(label == ignore, nd.full_like(code, bad + 1), code)
+            code = nd.where(label == ignore, bad + 1, code)
         counts = call("metric", "_bincount", [code.astype("int64")], {"n": bad + 2})
         before = self._counted.get(number)
         self._counted[number] = counts if before is None else before + counts.as_in_context(before.context)
@@ -88,24 +88,14 @@ class ClassMetric(EvalMetric):
         name: str,
         output_names: Sequence[str] | None,
         label_names: Sequence[str] | None,
-        num_classes: int | None,
-        axis: int = 1,
-        ignore_label: float | None = None,
         **kwargs: Any,
     ) -> None:
-        if num_classes is not None and num_classes < 1:
-            raise ArgumentError(f"{name}: num_classes={num_classes} is not valid: expected at least 1")
-        self.num_classes, self.axis, self.ignore_label = num_classes, axis, ignore_label
-        super().__init__(
-            name,
-            output_names,
-            label_names,
-            has_global_stats=True,
-            num_classes=num_classes,
-            axis=axis,
-            ignore_label=ignore_label,
-            **kwargs,
-        )
+        self.num_classes: int | None = kwargs.get("num_classes")
+        self.axis: int = kwargs.get("axis", 1)
+        self.ignore_label: float | None = kwargs.get("ignore_label")
+        if self.num_classes is not None and self.num_classes < 1:
+            raise ArgumentError(f"{name}: num_classes={self.num_classes} is not valid: expected at least 1")
+        super().__init__(name, output_names, label_names, has_global_stats=True, **kwargs)
 
     def reset(self) -> None:
         self._earlier, self._counts = _Counts(), _Counts()
@@ -181,7 +171,8 @@ class ConfusionMatrix(ClassMetric):
                 f"ConfusionMatrix: normalize={normalize!r} is not valid: expected None, 'true', 'pred' or 'all'"
             )
         self.normalize = normalize
-        super().__init__(name, output_names, label_names, num_classes, axis, ignore_label, normalize=normalize)
+        kwargs = {"num_classes": num_classes, "normalize": normalize, "axis": axis, "ignore_label": ignore_label}
+        super().__init__(name, output_names, label_names, **kwargs)
 
     def value(self, matrix: Matrix) -> Matrix:
         if self.normalize is None:
@@ -210,7 +201,7 @@ class PCC(ClassMetric):
         label_names: Sequence[str] | None = None,
         has_global_stats: bool = True,
     ) -> None:
-        super().__init__(name, output_names, label_names, None)
+        super().__init__(name, output_names, label_names)
         self._has_global_stats = has_global_stats
 
     def get_global(self) -> tuple[Any, Any]:
@@ -242,7 +233,8 @@ class _ByClass(ClassMetric):
             expected = ", ".join(map(repr, self._AVERAGES))
             raise ArgumentError(f"{name}: average={average!r} is not valid: expected one of {expected}")
         self.average = average
-        super().__init__(name, output_names, label_names, num_classes, axis, ignore_label, average=average)
+        kwargs = {"num_classes": num_classes, "average": average, "axis": axis, "ignore_label": ignore_label}
+        super().__init__(name, output_names, label_names, **kwargs)
 
     def value(self, matrix: Matrix) -> Any:
         if self.average == "binary" and len(matrix) > 2:

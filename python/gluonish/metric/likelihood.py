@@ -35,7 +35,7 @@ class _OfTheLabel(PairMetric):
         known = nd.logical_and(label >= 0, label < number)
         wrong = nd.logical_not(known)
         self._refuse(wrong if counts is None else nd.logical_and(wrong, counts), _OUTSIDE)
-        safe = nd.where(known, label, nd.zeros_like(label)).astype("int64")
+        safe = nd.where(known, label, 0).astype("int64")
         return nd.pick(pred, safe, axis=axis).astype("float64"), counts
 
 
@@ -126,7 +126,7 @@ class Perplexity(_OfTheLabel):
         surprise = -nd.maximum(p, 1e-10).log()
         if counts is None:
             return surprise.sum(), label.size
-        return nd.where(counts, surprise, nd.zeros_like(surprise)).sum(), counts.sum()
+        return nd.where(counts, surprise, 0).sum(), counts.sum()
 
     def _value(self, total: Any, count: Any) -> float:
         mean = super()._value(total, count)
