@@ -1,5 +1,11 @@
-"""What MXNet kept under ``gluon.contrib``."""
+"""What MXNet has under ``gluon.contrib``.
 
-from gluonish.gluon.contrib import nn
+==================  ===========================================================================
+:mod:`nn`           containers, normalisation and shuffles that were there before ``gluon.nn``
+:mod:`rnn`          cells of images, variational dropout, an LSTM with a projection
+==================  ===========================================================================
+"""
 
-__all__ = ["nn"]
+from gluonish.gluon.contrib import nn, rnn
+
+__all__ = ["nn", "rnn"]

@@ -30,7 +30,7 @@ class Dense(HybridBlock):
         Size of the input; 0 takes it from the first one.
 
     Input ``(batch, ...)``, output ``(batch, units)``; with ``flatten=False``, ``(..., in_units)`` to ``(..., units)``.
-    Parameters: ``weight (units, in_units)``, ``bias (units,)``.
+    Holds ``weight (units, in_units)``, ``bias (units,)``.
 
     >>> from gluonish import nd
     >>> layer = Dense(4, activation="relu")

@@ -110,7 +110,7 @@ class Conv1D(_Conv):
     in_channels
         Channels of the input; 0 takes them from the first one.
 
-    Input ``(batch, in_channels, width)``, output ``(batch, channels, places)``. Parameters: ``weight (channels,
+    Input ``(batch, in_channels, width)``, output ``(batch, channels, places)``. Holds ``weight (channels,
     in_channels / groups, kernel)``, with channels last ``(channels, kernel, in_channels / groups)``; ``bias
     (channels,)``.
 
@@ -153,7 +153,7 @@ class Conv2D(_Conv):
     layout
         'NCHW', or 'NHWC' with channels last.
 
-    Input ``(batch, in_channels, height, width)``, output ``(batch, channels, rows, columns)``. Parameters: ``weight
+    Input ``(batch, in_channels, height, width)``, output ``(batch, channels, rows, columns)``. Holds ``weight
     (channels, in_channels / groups, *kernel)``, ``bias (channels,)``.
 
     >>> from gluonish import nd
@@ -197,7 +197,7 @@ class Conv3D(_Conv):
     layout
         'NCDHW', or 'NDHWC' with channels last.
 
-    Input ``(batch, in_channels, depth, height, width)``, output ``(batch, channels, ...)``. Parameters: ``weight
+    Input ``(batch, in_channels, depth, height, width)``, output ``(batch, channels, ...)``. Holds ``weight
     (channels, in_channels / groups, *kernel)``, ``bias (channels,)``.
 
     >>> from gluonish import nd
@@ -241,7 +241,7 @@ class Conv1DTranspose(_Conv):
         output size, and this says which one is meant.
 
     The other arguments are those of :class:`Conv1D`. Input ``(batch, in_channels, width)``, output ``(batch, channels,
-    places)``. Parameters: ``weight (in_channels, channels / groups, kernel)``, with channels last ``(in_channels,
+    places)``. Holds ``weight (in_channels, channels / groups, kernel)``, with channels last ``(in_channels,
     kernel, channels / groups)``; ``bias (channels,)``.
 
     >>> from gluonish import nd
@@ -286,7 +286,7 @@ class Conv2DTranspose(_Conv):
     layout
         'NCHW', or 'NHWC' with channels last.
 
-    Input ``(batch, in_channels, height, width)``, output ``(batch, channels, rows, columns)``. Parameters: ``weight
+    Input ``(batch, in_channels, height, width)``, output ``(batch, channels, rows, columns)``. Holds ``weight
     (in_channels, channels / groups, *kernel)``, ``bias (channels,)``.
 
     >>> from gluonish import nd
@@ -331,7 +331,7 @@ class Conv3DTranspose(_Conv):
     layout
         'NCDHW', or 'NDHWC' with channels last.
 
-    Input ``(batch, in_channels, depth, height, width)``, output ``(batch, channels, ...)``. Parameters: ``weight
+    Input ``(batch, in_channels, depth, height, width)``, output ``(batch, channels, ...)``. Holds ``weight
     (in_channels, channels / groups, *kernel)``, ``bias (channels,)``.
 
     >>> from gluonish import nd

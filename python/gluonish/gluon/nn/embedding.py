@@ -23,7 +23,7 @@ class Embedding(HybridBlock):
         MXNet's gradients of a few rows, which wait for sparse arrays; the dense gradient is summed row by row, without
         a product.
 
-    Input ``(...)`` of indices, whole numbers of any type; output ``(..., output_dim)``. Parameter: ``weight
+    Input ``(...)`` of indices, whole numbers of any type; output ``(..., output_dim)``. Holds ``weight
     (input_dim, output_dim)``.
 
     >>> from gluonish import nd

@@ -92,7 +92,7 @@ class LocallyConnected1D(_LocallyConnected):
     in_channels, in_size
         Channels and width of the input; 0 takes them from the first one.
 
-    Input ``(batch, in_channels, width)``, output ``(batch, channels, places)``. Parameters: ``weight (places, channels,
+    Input ``(batch, in_channels, width)``, output ``(batch, channels, places)``. Holds ``weight (places, channels,
     in_channels * kernel)``, ``bias (channels, places)``.
 
     >>> from gluonish import nd
@@ -113,7 +113,7 @@ class LocallyConnected2D(_LocallyConnected):
     in_channels, in_size
         Channels and size of the images; 0 takes them from the first ones.
 
-    Input ``(batch, in_channels, height, width)``, output ``(batch, channels, rows, columns)``. Parameters: ``weight
+    Input ``(batch, in_channels, height, width)``, output ``(batch, channels, rows, columns)``. Holds ``weight
     (rows * columns, channels, in_channels * kernel)``, ``bias (channels, rows * columns)``.
 
     >>> from gluonish import nd

@@ -62,7 +62,7 @@ class BatchNorm(_Norm):
     in_channels
         Number of channels; 0 takes it from the first input.
 
-    Input and output ``(batch, in_channels, ...)``. Parameters: ``gamma``, ``beta``, ``running_mean``, ``running_var``,
+    Input and output ``(batch, in_channels, ...)``. Holds ``gamma``, ``beta``, ``running_mean``, ``running_var``,
     each ``(in_channels,)``; they stay float32 when the layer is cast to a type of 16 bits.
 
     >>> from gluonish import autograd, nd
@@ -212,7 +212,7 @@ class LayerNorm(_Norm):
     in_channels
         Size of the axis; 0 takes it from the first input.
 
-    Input and output have the same shape, any. Parameters: ``gamma`` and ``beta``, each ``(in_channels,)``.
+    Input and output have the same shape, any. Holds ``gamma`` and ``beta``, each ``(in_channels,)``.
 
     >>> from gluonish import nd
     >>> layer = LayerNorm()
@@ -258,7 +258,7 @@ class InstanceNorm(_Norm):
     in_channels
         Number of channels; 0 takes it from the first input.
 
-    Input and output ``(batch, in_channels, ...)``, of at least three axes. Parameters: ``gamma`` and ``beta``, each
+    Input and output ``(batch, in_channels, ...)``, of at least three axes. Holds ``gamma`` and ``beta``, each
     ``(in_channels,)``.
 
     >>> from gluonish import nd
@@ -311,7 +311,7 @@ class GroupNorm(_Norm):
     in_channels
         Number of channels; 0 takes it from the first input.
 
-    Input and output ``(batch, in_channels, ...)``. Parameters: ``gamma`` and ``beta``, each ``(in_channels,)``. Files
+    Input and output ``(batch, in_channels, ...)``. Holds ``gamma`` and ``beta``, each ``(in_channels,)``. Files
     of MXNet 1.x, which have a gamma and a beta for each group, load into a layer whose ``in_channels`` is 0, and work.
 
     >>> from gluonish import nd
@@ -361,7 +361,7 @@ class RMSNorm(_Norm):
     in_channels
         Size of the axis; 0 takes it from the first input.
 
-    Input and output have the same shape, any. Parameter: ``gamma (in_channels,)``.
+    Input and output have the same shape, any. Holds ``gamma (in_channels,)``.
 
     >>> from gluonish import nd
     >>> layer = RMSNorm()

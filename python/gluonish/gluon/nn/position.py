@@ -68,7 +68,7 @@ class LearnedPositionEmbedding(HybridBlock):
         Size of the last axis.
 
     Input and output ``(batch, length, units)``. The layer is called with the sequences, and with the position of their
-    first place where that is not 0. Parameter: ``weight (max_length, units)``.
+    first place where that is not 0. Holds ``weight (max_length, units)``.
 
     >>> from gluonish import nd
     >>> layer = LearnedPositionEmbedding(16, 4)

@@ -27,8 +27,8 @@ class PatchEmbed(HybridBlock):
     in_channels
         Channels of the images; 0 takes them from the first ones.
 
-    Input ``(batch, in_channels, height, width)``, output ``(batch, patches, units)``, row by row. Parameters: those of
-    the convolution ``projection``.
+    Input ``(batch, in_channels, height, width)``, output ``(batch, patches, units)``, row by row. Holds the convolution
+    ``projection``.
 
     >>> from gluonish import nd
     >>> layer = PatchEmbed(16, patch_size=4)
@@ -91,7 +91,7 @@ class SqueezeExcite(HybridBlock):
     axis
         Axis of the channels.
 
-    Input and output ``(batch, in_channels, ...)``. Parameters: those of the layers ``reduce`` and ``expand``.
+    Input and output ``(batch, in_channels, ...)``. Holds the layers ``reduce`` and ``expand``.
 
     >>> from gluonish import nd
     >>> layer = SqueezeExcite(32)

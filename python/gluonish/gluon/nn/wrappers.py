@@ -62,7 +62,7 @@ class WeightNorm(_Reparametrized):
     axis
         Axis of the rows, which are as many as the channels of the output: 0, or 1 for transposed convolutions.
 
-    Shapes are those of the block. Parameter: ``scale (rows,)``, at first the lengths of the rows of ``v``, so that the
+    Shapes are those of the block. Holds ``scale (rows,)``, at first the lengths of the rows of ``v``, so that the
     wrapped block begins as the block itself would.
 
     >>> from gluonish import nd
@@ -113,7 +113,7 @@ class SpectralNorm(_Reparametrized):
     epsilon
         What is added to lengths, so that they are not 0.
 
-    Shapes are those of the block. State: ``u (rows,)``, the singular vector, which is saved with the parameters.
+    Shapes are those of the block. Holds ``u (rows,)``, the singular vector, which is saved with the parameters.
 
     >>> from gluonish import nd
     >>> from gluonish.gluon import nn
