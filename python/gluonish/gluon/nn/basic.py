@@ -9,7 +9,7 @@ from gluonish._types import DTypeLike
 from gluonish.errors import ArgumentError
 from gluonish.gluon.block import Block
 from gluonish.gluon.hybrid_block import HybridBlock
-from gluonish.gluon.nn._shapes import share
+from gluonish.gluon.nn._shapes import share, whole
 from gluonish.gluon.nn.activations import Activation
 
 __all__ = ["Dense", "DropConnect", "Dropout", "Flatten", "HybridLambda", "Lambda"]
@@ -55,15 +55,12 @@ class Dense(HybridBlock):
         params: Any = None,
     ) -> None:
         super().__init__(prefix=prefix, params=params)
-        if units < 1 or in_units < 0:
-            raise ArgumentError(
-                f"{type(self).__name__}: units={units} must be positive, in_units={in_units} at least 0"
-            )
-        self._units = units
+        name = type(self).__name__
+        self._units, in_units = whole(name, "units", units), whole(name, "in_units", in_units, 0)
         self._flatten = flatten
         with self.name_scope():
             self.weight = self.params.get(
-                "weight", shape=(units, in_units), dtype=dtype, init=weight_initializer, allow_deferred_init=True
+                "weight", shape=(self._units, in_units), dtype=dtype, init=weight_initializer, allow_deferred_init=True
             )
             self.bias = (
                 self.params.get("bias", shape=(units,), dtype=dtype, init=bias_initializer, allow_deferred_init=True)

@@ -9,7 +9,7 @@ from typing import Any
 from gluonish._core import NDArray
 from gluonish.errors import ArgumentError
 from gluonish.gluon.hybrid_block import HybridBlock
-from gluonish.gluon.nn._shapes import PerAxis, channels_last, per_axis
+from gluonish.gluon.nn._shapes import PerAxis, channels_last, per_axis, whole
 from gluonish.gluon.nn.activations import Activation
 
 __all__ = ["Conv1D", "Conv1DTranspose", "Conv2D", "Conv2DTranspose", "Conv3D", "Conv3DTranspose"]
@@ -41,9 +41,8 @@ class _Conv(HybridBlock):
     ) -> None:
         super().__init__(prefix=prefix, params=params)
         name, axes = type(self).__name__, self._axes
-        if channels < 1 or in_channels < 0 or groups < 1:
-            text = f"channels={channels} and groups={groups} must be positive, in_channels={in_channels} at least 0"
-            raise ArgumentError(f"{name}: {text}")
+        channels, groups = whole(name, "channels", channels), whole(name, "groups", groups)
+        in_channels = whole(name, "in_channels", in_channels, 0)
         if channels % groups or in_channels % groups:
             text = f"groups={groups} must divide channels={channels} and in_channels={in_channels}"
             raise ArgumentError(f"{name}: {text}")

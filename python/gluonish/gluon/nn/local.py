@@ -6,7 +6,7 @@ from typing import Any
 from gluonish._core import NDArray
 from gluonish.errors import ArgumentError
 from gluonish.gluon.hybrid_block import HybridBlock
-from gluonish.gluon.nn._shapes import LAYOUTS, PerAxis, per_axis
+from gluonish.gluon.nn._shapes import LAYOUTS, PerAxis, per_axis, whole
 from gluonish.gluon.nn.activations import Activation
 
 __all__ = ["LocallyConnected1D", "LocallyConnected2D"]
@@ -38,8 +38,7 @@ class _LocallyConnected(HybridBlock):
         name, axes, first = type(self).__name__, self._axes, LAYOUTS[self._axes][0]
         if layout not in {None, first}:
             raise ArgumentError(f"{name}: layout={layout!r} must be {first!r}; transpose the input")
-        if channels < 1 or in_channels < 0:
-            raise ArgumentError(f"{name}: channels={channels} must be positive, in_channels={in_channels} at least 0")
+        channels, in_channels = whole(name, "channels", channels), whole(name, "in_channels", in_channels, 0)
         kernel = per_axis(name, "kernel_size", kernel_size, axes, 1)
         self._channels = channels
         self._kwargs: dict[str, Any] = {

@@ -8,6 +8,7 @@ from gluonish._core import NDArray
 from gluonish.errors import ArgumentError
 from gluonish.gluon.block import Block
 from gluonish.gluon.hybrid_block import HybridBlock
+from gluonish.gluon.nn._shapes import whole
 from gluonish.gluon.parameter import Parameter
 
 __all__ = ["SpectralNorm", "WeightNorm"]
@@ -134,9 +135,7 @@ class SpectralNorm(_Reparametrized):
         params: Any = None,
     ) -> None:
         super().__init__(block, name, axis, prefix, params)
-        if iterations < 1:
-            raise ArgumentError(f"SpectralNorm: iterations={iterations} must be at least 1")
-        self._iterations, self._epsilon = iterations, epsilon
+        self._iterations, self._epsilon = whole("SpectralNorm", "iterations", iterations), epsilon
         with self.name_scope():
             self.u = self.params.get(
                 "u", grad_req="null", shape=(0,), init="ones", allow_deferred_init=True, differentiable=False
