@@ -54,7 +54,7 @@ MODULES: list[tuple[str, ...]] = [
     ("test_utils",),
     (
         *("gluon.parameter", "gluon._parameter", "gluon._parameter_dict", "gluon._errors", "gluon._serialization"),
-        *("gluon.utils", "gluon._naming"),
+        *("gluon.utils", "gluon._naming", "gluon._arguments"),
     ),
     (
         "gluon.block",
@@ -68,7 +68,7 @@ MODULES: list[tuple[str, ...]] = [
             "gluon._deferred",
             "gluon._functions",
         ),
-        "gluon._located",
+        *("gluon._located", "gluon._tree"),
     ),
     (
         "gluon.nn",

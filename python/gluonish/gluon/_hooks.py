@@ -31,9 +31,9 @@ class _Gate(Function):
 def call_with_backward_hooks(block: Any, hooks: list[BackwardHook], args: tuple[Any, ...]) -> Any:
     """The forward of a block. When backward has gone through it, the hooks are called with its gradients.
 
-    Each gets the block, the gradients of the inputs and those of the outputs, as tuples with None for what has none. A
-    tuple that it returns, or one array, replaces the gradients of the inputs. If no input asks for a gradient, the hooks
-    are called as soon as those of the outputs are there.
+    Each gets the block, the gradients of the inputs and those of the outputs, as tuples with None for what has none.
+    A tuple that it returns, or one array, replaces the gradients of the inputs. If no input asks for a gradient, the
+    hooks are called as soon as those of the outputs are there.
     """
     if not is_recording():
         return block.forward(*args)

@@ -11,7 +11,6 @@
 
 import warnings
 from collections.abc import Sequence
-from operator import index
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -24,6 +23,7 @@ from gluonish._types import ArrayLike, DTypeLike, Shape
 from gluonish.autograd import pause
 from gluonish.context import Context, device_index, from_index
 from gluonish.errors import ArgumentError, DTypeError, UnsupportedError
+from gluonish.gluon._arguments import Contexts, device_indices, partial_shape
 from gluonish.gluon._errors import (
     DeferredInitializationError,
     DeferredShapeError,
@@ -39,8 +39,6 @@ __all__ = [
     "Parameter",
     "ParameterError",
 ]
-
-Contexts = Context | str | Sequence[Context | str] | None
 
 
 class _Waiting(NamedTuple):
@@ -99,7 +97,7 @@ class Parameter:
         self.init = init
         self.allow_deferred_init = allow_deferred_init
         self._differentiable = differentiable
-        self._shape = None if shape is None else _partial_shape(shape, name)
+        self._shape = None if shape is None else partial_shape(shape, name)
         self._dtype = dtype_name(dtype)
         self._grad_req = self._checked_req(grad_req)
         self._named = False  # whether a block or a ParameterDict gave it its name
@@ -125,7 +123,7 @@ class Parameter:
 
     @shape.setter
     def shape(self, shape: int | Sequence[int]) -> None:
-        self._shape = self._agreed(_partial_shape(shape, self.name), "the new shape")
+        self._shape = self._agreed(partial_shape(shape, self.name), "the new shape")
 
     @property
     def dtype(self) -> Any:
@@ -168,8 +166,8 @@ class Parameter:
     ) -> None:
         """Gives it values, and a gradient, on one device or several: the same values on each.
 
-        The initializer is ``init``, else the parameter's own, else ``default_init``, else ``Uniform(0.07)``: an instance,
-        a name or the JSON of one. Where the shape is not known yet, this happens at the first forward.
+        The initializer is ``init``, else the parameter's own, else ``default_init``, else ``Uniform(0.07)``: an
+        instance, a name or the JSON of one. Where the shape is not known yet, this happens at the first forward.
 
         >>> weight = Parameter("weight", shape=(2,))
         >>> weight.initialize(init="ones")
@@ -347,7 +345,7 @@ class Parameter:
         return array
 
     def _place(self, value: NDArray, devices: Sequence[int], fresh: bool = False) -> None:
-        """Puts a copy of the values on each device, with a gradient, instead of what was there. Fresh: nobody else's."""
+        """Puts a copy of the values on each device, with a gradient, instead of what was there. Fresh: its own."""
         with pause():
             typed = value.astype(self._dtype, copy=False)
             copies = {device: _core.copy_to_device(typed, device).detach() for device in devices[fresh:]}
@@ -470,30 +468,6 @@ class Constant(Parameter):
                 f"Constant '{self.name}' has no gradient: grad_req={req!r} is ignored", UserWarning, stacklevel=3
             )
         return "null"
-
-
-def device_indices(ctx: Contexts = None, device: Contexts = None) -> list[int]:
-    """The core's numbers of one device or several, named as ``ctx`` or ``device``; of the current one if neither."""
-    if ctx is not None and device is not None:
-        raise ArgumentError(f"ctx={ctx} and device={device} mean the same: give one of them")
-    given = ctx if ctx is not None else device
-    devices = [device_index(one) for one in given] if isinstance(given, list | tuple) else [device_index(given)]  # type: ignore[arg-type]
-    if not devices or len(set(devices)) < len(devices):
-        raise ArgumentError(f"ctx={given} is not valid: expected a device, or a list of different ones")
-    return devices
-
-
-def _partial_shape(shape: int | Sequence[int], name: str) -> Shape:
-    """A shape as a tuple; -1, which MXNet 2 writes for an unknown dimension, is 0."""
-    try:
-        sizes = tuple(map(index, shape)) if isinstance(shape, Sequence) else (index(shape),)
-    except TypeError:
-        sizes = (-2,)
-    if any(size < -1 for size in sizes):
-        raise ArgumentError(
-            f"Parameter '{name}': shape={shape!r} is not valid: expected sizes, with 0 for unknown ones"
-        )
-    return tuple(max(size, 0) for size in sizes)
 
 
 def _gradient(array: NDArray) -> NDArray:

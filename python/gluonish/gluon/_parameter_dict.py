@@ -12,8 +12,9 @@ from gluonish._types import ArrayLike
 from gluonish.autograd import pause
 from gluonish.context import Context
 from gluonish.gluon import _serialization
+from gluonish.gluon._arguments import Contexts
 from gluonish.gluon._errors import ParameterError
-from gluonish.gluon._parameter import Constant, Contexts, Parameter
+from gluonish.gluon._parameter import Constant, Parameter
 
 __all__ = ["ParameterDict"]
 
@@ -261,7 +262,7 @@ def _agree(parameter: Parameter, key: str, wanted: Any) -> None:
         same = wanted is None or mine is None or wanted == mine
     if not same:
         raise ParameterError(
-            f"Parameter '{parameter.name}' exists already, with {key}={mine!r}, and is now asked for with {key}={wanted!r}"
+            f"Parameter '{parameter.name}' exists already, with {key}={mine!r}, and cannot be had with {key}={wanted!r}"
         )
     if mine is None and wanted is not None and hasattr(parameter, key):
         setattr(parameter, key, wanted)

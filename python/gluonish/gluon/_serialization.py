@@ -9,8 +9,9 @@ from gluonish._core import NDArray
 from gluonish._files import PathLike
 from gluonish.context import from_index
 from gluonish.errors import ArgumentError, FormatError
+from gluonish.gluon._arguments import Contexts, device_indices
 from gluonish.gluon._errors import ParameterError
-from gluonish.gluon._parameter import Contexts, Parameter, device_indices
+from gluonish.gluon._parameter import Parameter
 
 __all__ = ["Options", "deduplicated", "load", "plain", "read", "resolved", "save"]
 
@@ -55,7 +56,7 @@ def plain(name: str) -> str:
 
 
 def resolved(arrays: Mapping[str, NDArray], paths: Mapping[str, Parameter], prefix: str) -> dict[str, NDArray]:
-    """Arrays by attribute path, of which old files have none: their names are full ones, or those without the prefix."""
+    """Arrays by attribute path, which old files do not have: their names are full ones, or those without the prefix."""
     full = {parameter.name: path for path, parameter in paths.items()}
 
     def path(name: str) -> str:

@@ -2,7 +2,7 @@
 
 from typing import Any, NoReturn
 
-from gluonish import _core, nd
+from gluonish import nd
 from gluonish._core import NDArray
 from gluonish._types import ArrayLike
 from gluonish.autograd import pause
@@ -19,9 +19,9 @@ class HybridBlock(Block):
     """A block in one of two forms, whose children are hybrid as well.
 
     ``hybrid_forward(self, F, x, weight)`` gets `nd` as F, and its parameters as keywords named after their attributes;
-    dimensions that these do not know (0) are told by the functions of F at the first call. ``forward(self, x)`` is plain
-    Python that takes ``self.weight.data()``; where dimensions are unknown, it needs ``infer_shape(self, x)``, which sets
-    ``self.weight.shape``.
+    dimensions that these do not know (0) are told by the functions of F at the first call. ``forward(self, x)`` is
+    plain Python that takes ``self.weight.data()``; where dimensions are unknown, it needs ``infer_shape(self, x)``,
+    which sets ``self.weight.shape``.
 
     >>> import gluonish as mx
     >>> from gluonish.gluon import HybridBlock, Parameter
@@ -43,7 +43,7 @@ class HybridBlock(Block):
 
     def register_child(self, block: Block, name: str | None = None) -> None:
         """Makes a hybrid block a child; others raise, as they could not be compiled."""
-        if isinstance(block, Block) and not isinstance(block, HybridBlock):
+        if not isinstance(block, HybridBlock):
             raise ArgumentError(
                 f"{self._label}: children of a HybridBlock must be HybridBlocks, but {name or 'this one'} is a "
                 f"{type(block).__name__}; take HybridSequential for Sequential, HybridLambda for Lambda, or make the "
@@ -60,15 +60,14 @@ class HybridBlock(Block):
 
     def forward(self, x: Any, *args: Any) -> Any:
         """Calls ``hybrid_forward`` with `nd` and the parameters on the input's device."""
+        params: dict[str, Any] = {}
         try:
             device = x._device
-            params = {name: parameter._copies[device] for name, parameter in self._reg_params.items()}
+            for name, parameter in self._reg_params.items():  # quicker than a comprehension
+                params[name] = parameter._copies[device]
         except (AttributeError, KeyError):
             return self._forward_first(x, args)
-        if device == _core.current_device():
-            return self.hybrid_forward(self._F, x, *args, **params)
-        with from_index(device):
-            return self.hybrid_forward(self._F, x, *args, **params)
+        return self.hybrid_forward(self._F, x, *args, **params)
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any, **params: Any) -> Any:
         """Computes the output with functions of F. Every hybrid block defines this or ``forward``."""
@@ -91,7 +90,8 @@ class HybridBlock(Block):
         with ctx:
             if not waiting:
                 return self.hybrid_forward(self._F, x, *args, **params)
-            output = self.hybrid_forward(functions_that_tell_shapes(device), x, *args, **params)
+            functions = functions_that_tell_shapes(device, self._F)
+            output = self.hybrid_forward(functions, x, *args, **params)
         for parameter in waiting.values():
             if parameter._waiting is not None:
                 raise parameter._deferred_error(", and hybrid_forward did not use it")
@@ -135,7 +135,7 @@ class HybridBlock(Block):
     def infer_shape(self, *args: ArrayLike) -> None:
         """Tells parameters their shapes from inputs, by a forward that is not recorded.
 
-        A class whose ``forward`` cannot tell them defines this itself: ``self.weight.shape = (self.units, x.shape[-1])``.
+        A class whose ``forward`` cannot tell them defines this itself, and sets ``self.weight.shape``.
         """
         with pause():
             self(*args)
