@@ -237,6 +237,16 @@ class TestDeferred:
             net.infer_shape(nd.ones((1, 3)))
         assert [layer.weight.shape for layer in net] == [(4, 3), (2, 4)]
 
+    def test_infer_shape_leaves_what_is_not_initialized(self):
+        net = nn.HybridSequential()
+        net.add(Dense(4), Scale(), Dense(2))
+        net.infer_shape(nd.ones((1, 3), ctx=mx.cpu(1)))
+        assert [layer.weight.shape for layer in (net[0], net[2])] == [(4, 3), (2, 4)]
+        with pytest.raises(RuntimeError, match="has not been initialized"):
+            net(nd.ones((1, 3)))
+        net.initialize()
+        assert net(nd.ones((1, 3))).shape == (1, 2)
+
     def test_shared_parameters(self):
         first = Dense(3)
         second = Dense(3, params=first.params)

@@ -293,8 +293,9 @@ class Tree:
         pattern = re.compile(select or "")
         found = ParameterDict(self._params.prefix)
         for _, block in self._walk():
-            own = block._own().values()
-            found.update({parameter.name: parameter for parameter in own if pattern.match(parameter.name)})
+            for parameter in block._own().values():
+                if pattern.match(parameter.name):
+                    found.update({parameter.name: parameter})
         return found
 
 

@@ -135,10 +135,18 @@ class HybridBlock(Block):
     def infer_shape(self, *args: ArrayLike) -> None:
         """Tells parameters their shapes from inputs, by a forward that is not recorded.
 
-        A class whose ``forward`` cannot tell them defines this itself, and sets ``self.weight.shape``.
+        Those that are not initialized stay so. A class whose ``forward`` cannot tell shapes defines this itself, and
+        sets ``self.weight.shape``.
         """
-        with pause():
-            self(*args)
+        without = [p for p in self.parameters() if not p._copies and p._waiting is None]
+        try:
+            for parameter in without:
+                parameter.initialize("zeros", from_index(self._device_of(args)))
+            with pause():
+                self(*args)
+        finally:
+            for parameter in without:
+                parameter._forget()
 
     def infer_type(self, *args: ArrayLike) -> NoReturn:
         """MXNet's way to tell parameters their types. Here they have the types that they were given."""

@@ -35,7 +35,7 @@ def split_data(data: NDArray, num_slice: int, batch_axis: int = 0, even_split: b
     """A batch in so many parts along an axis, as views. Parts that differ by one row need ``even_split=False``.
 
     >>> [part.shape for part in split_data(nd.ones((5, 2)), 2, even_split=False)]
-    [(2, 2), (3, 2)]
+    [(3, 2), (2, 2)]
     """
     if num_slice < 1:
         raise ArgumentError(f"split_data: num_slice={num_slice} is not valid: expected at least 1")
@@ -53,7 +53,8 @@ def split_data(data: NDArray, num_slice: int, batch_axis: int = 0, even_split: b
             f"split_data: {size} rows along axis {axis} of shape {data.shape} cannot be split evenly into {num_slice} "
             f"parts; take a batch size that is a multiple of {num_slice}, or set even_split=False"
         )
-    ends = [size * part // num_slice for part in range(num_slice + 1)]
+    each, more = divmod(size, num_slice)  # the first parts are the larger ones
+    ends = [each * part + min(part, more) for part in range(num_slice + 1)]
     before = (slice(None),) * axis
     return [data[(*before, slice(start, end))] for start, end in pairwise(ends)]
 
