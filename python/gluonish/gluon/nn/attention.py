@@ -81,17 +81,15 @@ class MultiHeadAttention(HybridBlock):
         params: Any = None,
     ) -> None:
         super().__init__(prefix=prefix, params=params)
-        units, num_heads = (
-            whole("MultiHeadAttention", "units", units),
-            whole("MultiHeadAttention", "num_heads", num_heads),
-        )
-        shared = num_heads if num_kv_heads is None else whole("MultiHeadAttention", "num_kv_heads", num_kv_heads)
+        name = type(self).__name__
+        units, num_heads = whole(name, "units", units), whole(name, "num_heads", num_heads)
+        shared = num_heads if num_kv_heads is None else whole(name, "num_kv_heads", num_kv_heads)
         if units % num_heads:
-            raise ArgumentError(f"MultiHeadAttention: num_heads={num_heads} must divide units={units}")
+            raise ArgumentError(f"{name}: num_heads={num_heads} must divide units={units}")
         if num_heads % shared:
-            raise ArgumentError(f"MultiHeadAttention: num_kv_heads={shared} must divide num_heads={num_heads}")
+            raise ArgumentError(f"{name}: num_kv_heads={shared} must divide num_heads={num_heads}")
         self._units, self._heads, self._kv_heads, self._width = units, num_heads, shared, units // num_heads
-        self._kwargs = {"causal": causal, "dropout": share("MultiHeadAttention", "dropout", dropout)}
+        self._kwargs = {"causal": causal, "dropout": share(name, "dropout", dropout)}
         how: dict[str, Any] = {"use_bias": use_bias, "flatten": False, "dtype": dtype}
         how.update(weight_initializer=weight_initializer, bias_initializer=bias_initializer)
         with self.name_scope():

@@ -1,6 +1,7 @@
 """Layers of fully connected networks, and those that wrap a function."""
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 from gluonish import nd
@@ -119,8 +120,7 @@ class DropConnect(Dense):
 
     def infer_shape(self, *args: Any) -> None:
         x: NDArray = args[0]
-        size = x.size // max(x.shape[0], 1) if self._flatten else x.shape[-1]
-        self.weight.shape = (self._units, size)
+        self.weight.shape = (self._units, prod(x.shape[1:]) if self._flatten else x.shape[-1])
 
     def __repr__(self) -> str:
         return f"{super().__repr__()[:-1]}, p = {self._rate})"

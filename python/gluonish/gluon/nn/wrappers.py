@@ -63,8 +63,9 @@ class WeightNorm(_Reparametrized):
     axis
         Axis of the rows, which are as many as the channels of the output: 0, or 1 for transposed convolutions.
 
-    Shapes are those of the block. Holds ``scale (rows,)``, at first the lengths of the rows of ``v``, so that the
-    wrapped block begins as the block itself would.
+    Shapes are those of the block. Holds ``scale (rows,)``, which the first forward sets to the lengths of the rows of
+    ``v``: the wrapped block begins as the block itself would. (``initialize(force_reinit=True)`` after that makes them
+    1.)
 
     >>> from gluonish import nd
     >>> from gluonish.gluon import nn
