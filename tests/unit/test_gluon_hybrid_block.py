@@ -153,6 +153,25 @@ class TestDeferred:
         block = hybrid(lambda F, x, w: F.dot(F.FullyConnected(x, w, num_hidden=2, no_bias=True), w), (2, 0))
         assert block(nd.ones((1, 3))).tolist() == [[6, 6, 6]]
 
+    def test_operators_work_once_it_is_known(self):
+        def forward(F, x, w):
+            y = F.FullyConnected(x, w, num_hidden=2, no_bias=True)
+            return (y + (2 * w).sum() + w.shape[1] - w[0, 0]) * F.stack(*[w, w]).size / len(w) + (w - w == 0).sum()
+
+        block = hybrid(forward, (2, 0))
+        first = block(nd.ones((1, 3))).tolist()
+        assert first == block(nd.ones((1, 3))).tolist() == [[(3 + 12 + 3 - 1) * 12 / 2 + 6] * 2]
+
+    def test_no_shape_at_all(self):
+        block = hybrid(lambda F, x, w: F.FullyConnected(x, w, num_hidden=2, no_bias=True), None)
+        assert block(nd.ones((1, 3))).tolist() == [[3, 3]]
+        assert block.weight.shape == (2, 3)
+
+    def test_lists_of_parameters(self):
+        block = hybrid(lambda F, x, w: F.add_n([w, w]))
+        with pytest.raises(DeferredInitializationError, match="one_weight"):
+            block(nd.ones((1, 3)))
+
     def test_submodules_of_f(self):
         block = hybrid(lambda F, x, w: F.linalg.gemm2(x, F.identity(w)), (3, 2))
         assert block(nd.ones((1, 3))).tolist() == [[3, 3]]
@@ -164,6 +183,7 @@ class TestDeferred:
             (lambda F, x, w: w + 1, "operator"),
             (lambda F, x, w: w[0], "operator"),
             (lambda F, x, w: -w, "operator"),
+            (lambda F, x, w: w == 0, "operator"),
             (lambda F, x, w: x + w.shape[0], "shape"),
             (lambda F, x, w: w.sum(), "sum"),
             (lambda F, x, w: F.dot(x, w), "F.dot cannot tell"),

@@ -85,12 +85,12 @@ class HybridBlock(Block):
                 del waiting[name]
         ctx = from_index(device)
         params: dict[str, Any] = {
-            name: Placeholder(p) if name in waiting else p.data(ctx) for name, p in self._reg_params.items()
+            name: Placeholder(p, device) if name in waiting else p.data(ctx) for name, p in self._reg_params.items()
         }
         with ctx:
             if not waiting:
                 return self.hybrid_forward(self._F, x, *args, **params)
-            functions = functions_that_tell_shapes(device, self._F)
+            functions = functions_that_tell_shapes(self._F)
             output = self.hybrid_forward(functions, x, *args, **params)
         for parameter in waiting.values():
             if parameter._waiting is not None:
