@@ -90,12 +90,7 @@ class HybridBlock(Block):
         with ctx:
             if not waiting:
                 return self.hybrid_forward(self._F, x, *args, **params)
-            functions = functions_that_tell_shapes(self._F)
-            output = self.hybrid_forward(functions, x, *args, **params)
-        for parameter in waiting.values():
-            if parameter._waiting is not None:
-                raise parameter._deferred_error(", and hybrid_forward did not use it")
-        return output
+            return self.hybrid_forward(functions_that_tell_shapes(self._F), x, *args, **params)
 
     def _device_of(self, args: Any) -> int:
         """The device of the first array among inputs, also in lists."""
