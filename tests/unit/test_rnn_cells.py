@@ -304,6 +304,17 @@ class TestModifiers:
             cell.begin_state(batch_size=1)
         assert len(outer.begin_state(batch_size=1)) == 1
 
+    def test_cells_that_are_not_hybrid_are_left_alone(self):
+        class Plain(rnn.RecurrentCell):
+            def state_info(self, batch_size=0):
+                return []
+
+        for around in (rnn.ResidualCell, lambda c: stacked(rnn.HybridSequentialRNNCell, c)):
+            cell = Plain()
+            with pytest.raises(ValueError, match="must be HybridBlocks"):
+                around(cell)
+            assert cell.begin_state(batch_size=1) == []
+
     def test_after_an_error_it_is_still_inside(self):
         base = rnn.GRUCell(3)
         cell = rnn.ResidualCell(base)
