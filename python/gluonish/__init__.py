@@ -51,20 +51,43 @@ from gluonish.context import (  # noqa: E402
     gpu,
     num_gpus,
 )
-from gluonish.operator import callback  # noqa: E402
 
 if TYPE_CHECKING:
-    from gluonish import datasets, device, engine, gluon, init, initializer, memory, np, npx, operator, profiler, util
+    from gluonish import (
+        attribute,
+        callback,
+        datasets,
+        device,
+        engine,
+        gluon,
+        init,
+        initializer,
+        lr_scheduler,
+        memory,
+        metric,
+        monitor,
+        name,
+        np,
+        npx,
+        operator,
+        profiler,
+        runtime,
+        test_utils,
+        util,
+    )
+    from gluonish.attribute import AttrScope
 
     __version__: str
 
 ndarray = nd
 
 __all__ = [
+    "AttrScope",
     "Context",
     "Device",
     "MXNetError",
     "__version__",
+    "attribute",
     "autograd",
     "base",
     "callback",
@@ -81,7 +104,12 @@ __all__ = [
     "gpu",
     "init",
     "initializer",
+    "lr_scheduler",
     "memory",
+    "metric",
+    "mon",
+    "monitor",
+    "name",
     "nd",
     "ndarray",
     "np",
@@ -90,6 +118,8 @@ __all__ = [
     "operator",
     "profiler",
     "random",
+    "runtime",
+    "test_utils",
     "util",
     "waitall",
 ]
@@ -97,25 +127,41 @@ __all__ = [
 # Imported when they are first used, which keeps `import gluonish` quick.
 _LATER = frozenset(
     {
+        "attribute",
+        "callback",
         "datasets",
         "device",
         "engine",
         "gluon",
         "init",
         "initializer",
+        "lr_scheduler",
         "memory",
+        "metric",
+        "monitor",
+        "name",
         "np",
         "npx",
         "operator",
         "profiler",
+        "runtime",
+        "test_utils",
         "util",
     }
 )
+# MXNet's short names of such modules.
+_SHORT = {"mon": "monitor"}
 
 
 def __getattr__(name: str) -> Any:
     if name in _LATER:
         return import_module(f"gluonish.{name}")
+    if name in _SHORT:
+        return import_module(f"gluonish.{_SHORT[name]}")
+    if name == "AttrScope":
+        from gluonish.attribute import AttrScope
+
+        return AttrScope
     if name == "__version__":
         from importlib.metadata import version
 

@@ -30,6 +30,7 @@ class Registry(Generic[T]):
 
     def __init__(self, kind: str, base: type[T]) -> None:
         self._kind, self._base = kind, base
+        self._one = f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
         self._classes: dict[str, type[T]] = {}
 
     def names(self) -> list[str]:
@@ -70,7 +71,7 @@ class Registry(Generic[T]):
             close = get_close_matches(name.lower(), self.names(), n=3)
             known = "did you mean " if close else "there are "
             hint = f"{known}{', '.join(map(repr, close or self.names()))}{'?' if close else ''}"
-            raise ArgumentError(f"{name!r} is not the name of a {self._kind}; {hint}")
+            raise ArgumentError(f"{name!r} is not the name of {self._one}; {hint}")
         return found
 
     def create(self, given: Any, *args: Any, **kwargs: Any) -> T:
@@ -83,7 +84,7 @@ class Registry(Generic[T]):
             given, stored = self._parsed(given)
             kwargs = {**stored, **kwargs}
         if not isinstance(given, str):
-            raise ArgumentError(f"{given!r} is not a {self._kind}: expected an instance, a name or the JSON of one")
+            raise ArgumentError(f"{given!r} is not {self._one}: expected an instance, a name or the JSON of one")
         return self.find(given)(*args, **kwargs)
 
     def _parsed(self, text: str) -> tuple[str, dict[str, Any]]:
@@ -96,4 +97,4 @@ class Registry(Generic[T]):
                 return name, {}
             case [str(name), Mapping() as arguments]:
                 return name, dict(arguments)
-        raise ArgumentError(f"{text!r} is not the JSON of a {self._kind}: expected [name, arguments]")
+        raise ArgumentError(f"{text!r} is not the JSON of {self._one}: expected [name, arguments]")

@@ -165,11 +165,19 @@ class TestCollecting:
         block.params.get("hidden", shape=(1,))
         assert [path for path, _ in block.named_parameters()] == ["hidden"]
 
-    def test_blocks_that_hold_each_other(self):
+    def test_a_block_that_comes_twice(self):
         a, b = gluon.Block(prefix="a_"), gluon.Block(prefix="b_")
         a.b = b
         a.again = b
         assert len(list(a.modules())) == 2
+
+    def test_a_block_is_not_below_itself(self):
+        a, b = gluon.Block(prefix="a_"), gluon.Block(prefix="b_")
+        a.b = b
+        for block in (a, b):
+            with pytest.raises(ArgumentError, match="below itself"):
+                b.parent = block
+        assert not b._children
 
 
 class TestAll:

@@ -223,6 +223,23 @@ class TestErrors:
             assert e.value.__notes__ == ["in block net.0 (Broken)"]
         assert e.value.args == ("broken",)
 
+    def test_an_exception_that_is_raised_again(self):
+        error, text = KeyError("broken"), MXNetError("broken")
+
+        class Broken(gluon.Block):
+            def forward(self, which):
+                raise which
+
+        for prefix in ("first_", "second_"):
+            block = nn.Sequential(prefix=prefix)
+            block.add(Broken())
+            with pytest.raises(KeyError):
+                block(error)
+            with pytest.raises(MXNetError, match=r"^broken\n  in block first\.0 \(Broken\)$"):
+                block(text)
+        if hasattr(error, "add_note"):
+            assert error.__notes__ == ["in block second.0 (Broken)"]
+
     def test_of_work_that_runs_later(self, queued):
         class Root(gluon.Block):
             def forward(self, x):

@@ -5,6 +5,7 @@ import threading
 
 from unit.gluon_layers import Dense, Net
 
+import gluonish as mx
 from gluonish import gluon
 from gluonish.gluon import nn
 
@@ -55,6 +56,15 @@ def test_an_empty_prefix_makes_no_scope():
         child = Dense(1)
     assert parent.prefix == ""
     assert number(child.prefix) == number(before.prefix) + 1
+
+
+def test_managers_of_names():
+    with mx.name.NameManager():
+        assert [Dense(1).prefix, Dense(1).prefix] == ["dense0_", "dense1_"]
+        with mx.name.Prefix("stage1_"):
+            assert Dense(1).weight.name == "stage1_dense0_weight"
+            with gluon.Block(prefix="net_").name_scope():
+                assert Dense(1).prefix == "net_dense0_"
 
 
 def test_scopes_end_also_after_an_error():

@@ -65,6 +65,22 @@ class TestInitialize:
             parameter.initialize(init="xavier", force_reinit=True)
         assert parameter.data().tolist() == [1, 1, 1]
 
+    def test_an_unknown_initializer_is_refused_at_once(self):
+        parameter = Parameter("w", shape=(0,), allow_deferred_init=True)
+        with pytest.raises(ValueError, match="xavire"):
+            parameter.initialize("xavire")
+
+    def test_initializers_know_the_one_for_all(self):
+        seen = []
+
+        class Own(mx.init.Initializer):
+            def _init_weight(self, name, arr):
+                seen.append((str(name), name.global_init))
+
+        parameter = Parameter("w", shape=(1,), init=Own())
+        parameter.initialize(default_init="ones")
+        assert seen == [("w", mx.init.One())]
+
     def test_several_devices_have_the_same_values(self):
         parameter = Parameter("w", shape=(3, 3))
         parameter.initialize(ctx=TWO)
@@ -147,6 +163,16 @@ class TestSetData:
     def test_uninitialized_is_an_assertionerror(self):
         with pytest.raises(AssertionError, match="'w' has not been initialized"):
             Parameter("w", shape=(2,)).set_data(nd.ones(2))
+
+    def test_no_elements(self):
+        parameter = Parameter("w", shape=(0, 3), allow_deferred_init=True)
+        parameter.initialize()
+        with pytest.raises(AssertionError, match=r"\(0, 3\) has no elements"):
+            parameter.set_data(nd.zeros((0, 3)))
+        constant = Constant("c", nd.zeros((0, 3)))
+        constant.initialize()
+        with pytest.raises(AssertionError, match="does not fit"):
+            constant.set_data(nd.zeros((2, 3)))
 
     def test_wrong_shape_changes_nothing(self):
         parameter = made(init="zeros")

@@ -152,6 +152,24 @@ class TestLoading:
         with pytest.raises(AssertionError, match="dtype_source"):
             other.load_parameters(saved.path, cast_dtype=True, dtype_source="both")
 
+    def test_saved_types_that_have_no_gradient_change_nothing(self, saved):
+        arrays = nd.load(saved.path)
+        arrays["output.bias"] = nd.zeros(2, dtype="int32")
+        nd.save(saved.path, arrays)
+        other = trained()
+        before = state(other)
+        with pytest.raises(TypeError, match="int32"):
+            other.load_parameters(saved.path, cast_dtype=True, dtype_source="saved")
+        assert state(other) == before
+        other.load_parameters(saved.path, cast_dtype=True)
+        assert other.output.bias.dtype == np.float32
+
+    def test_no_elements(self, saved):
+        nd.save(saved.path, {"weight": nd.zeros((4, 0)), "bias": nd.zeros(4)})
+        other = Dense(4)
+        with pytest.raises(AssertionError, match="no elements"):
+            other.load_parameters(saved.path)
+
     def test_deferred_cannot_be_saved_and_leave_the_old_file(self, saved):
         before = saved.path.read_bytes()
         other = Net()

@@ -106,9 +106,21 @@ class Tree:
         """Makes a block a child, as assigning it to an attribute does. Its name is a number if None is given."""
         if not isinstance(block, Tree):
             raise ArgumentError(f"{self._label}: a child must be a Block, got {type(block).__name__}")
+        if block._holds(self):
+            raise ArgumentError(f"{self._label}: {block._label} cannot be its child: it would be below itself")
         name = str(len(self._children)) if name is None else name
         self._children[name] = block
         block._relabel(f"{self._path}.{name}")
+
+    def _holds(self, block: "Tree") -> bool:
+        """Whether a block is this one, or below it."""
+        stack = [self]
+        while stack:
+            one = stack.pop()
+            if one is block:
+                return True
+            stack.extend(one._children.values())
+        return False
 
     def _register_parameter(self, name: str, parameter: Parameter) -> None:
         """Takes a parameter that is an attribute. One without an owner gets the block's prefix and this name."""
@@ -124,8 +136,7 @@ class Tree:
         """Sets the path that messages tell, also below."""
         self.__dict__.update(_path=path, _label=f"{path} ({type(self).__name__})")
         for name, child in self._children.items():
-            if child is not self:
-                child._relabel(f"{path}.{name}")
+            child._relabel(f"{path}.{name}")
 
     # Buffers.
 

@@ -29,7 +29,7 @@ from gluonish.context import from_index
 from gluonish.errors import ArgumentError, UnsupportedError
 from gluonish.gluon import _serialization
 from gluonish.gluon._aliases import TorchNames
-from gluonish.gluon._arguments import Contexts
+from gluonish.gluon._arguments import Contexts, one_of
 from gluonish.gluon._hooks import BackwardHook, call_with_backward_hooks
 from gluonish.gluon._located import add_place
 from gluonish.gluon._parameter import Parameter
@@ -193,9 +193,7 @@ class Block(Tree, TorchNames):
         type raises. ``cast_dtype`` casts the values to the parameters' types, or with ``dtype_source="saved"`` the
         parameters to those in the file.
         """
-        options = _serialization.Options(
-            device if ctx is None else ctx, allow_missing, ignore_extra, cast_dtype, dtype_source
-        )
+        options = _serialization.Options(one_of(ctx, device), allow_missing, ignore_extra, cast_dtype, dtype_source)
         self._load(_serialization.read(filename), f"file '{filename!s}'", options)
 
     def load_dict(
@@ -247,7 +245,7 @@ class Block(Tree, TorchNames):
                     return self.forward(*args)
             return self.forward(*args)
         except Exception as error:
-            add_place(error, self)
+            add_place(error, self, before == 0)
             raise
         finally:
             block_exit(before)
@@ -273,7 +271,7 @@ class Block(Tree, TorchNames):
                 hook(self, args, output)
             return output
         except Exception as error:
-            add_place(error, self)
+            add_place(error, self, before == 0)
             raise
         finally:
             _core.set_training(training)

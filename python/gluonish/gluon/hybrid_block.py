@@ -164,7 +164,19 @@ class HybridBlock(Block):
         if active:
             raise self._not_compiled("hybridize()")
 
-    def optimize_for(self, x: Any, *args: Any, backend: str | None = None, **kwargs: Any) -> NoReturn:
+    def optimize_for(
+        self,
+        x: Any,
+        *args: Any,
+        backend: str | None = None,
+        clear: bool = False,
+        static_alloc: bool = False,
+        static_shape: bool = False,
+        inline_limit: int = 2,
+        forward_bulk_size: int | None = None,
+        backward_bulk_size: int | None = None,
+        **kwargs: Any,
+    ) -> NoReturn:
         """MXNet's way to compile for a backend. Compiling is not built yet."""
         raise self._not_compiled("optimize_for()")
 
