@@ -360,6 +360,7 @@ class TestArguments:
             ("DiceLoss", {"axis": 0}, "axis=0 is the axis of the samples"),
             ("SoftmaxCELoss", {"label_smoothing": 1.5}, "label_smoothing=1.5"),
             ("SoftmaxCELoss", {"ignore_label": 0, "sparse_label": False}, "ignore_label=0 is for sparse labels"),
+            ("SoftmaxCELoss", {"ignore_label": float("nan")}, "ignore_label=nan must be a whole number"),
             ("SoftmaxCELoss", {"class_weight": np.ones((2, 2))}, r"class_weight of shape \(2, 2\) must be a vector"),
             ("SoftmaxCELoss", {"cost_matrix": np.ones((2, 3))}, r"cost_matrix of shape \(2, 3\) must be a square"),
             ("CTCLoss", {"layout": "CTN"}, "layout='CTN'"),

@@ -165,6 +165,8 @@ class TestBasicCells:
         cell = filled(rnn.GRUCell(HIDDEN, input_size=WIDTH))
         x, h = array(RNG.normal(size=(BATCH, WIDTH))), array(RNG.normal(size=(BATCH, HIDDEN)))
         np.testing.assert_array_equal(cell(x, h)[0].asnumpy(), cell(x, [h])[0].asnumpy())
+        one, other = (cell.unroll(1, [x], begin)[0][0].asnumpy() for begin in (h, [h]))
+        np.testing.assert_array_equal(one, other)
 
     def test_states(self):
         cell = rnn.LSTMCell(HIDDEN)

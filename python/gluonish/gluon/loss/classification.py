@@ -77,6 +77,8 @@ class SoftmaxCrossEntropyLoss(Loss):
                 f"SoftmaxCrossEntropyLoss: ignore_label={ignore_label!r} is for sparse labels; "
                 "a sample_weight of 0 does the same for others"
             )
+        if ignore_label is not None and ignore_label % 1 != 0:  # so is NaN
+            raise ArgumentError(f"SoftmaxCrossEntropyLoss: ignore_label={ignore_label!r} must be a whole number")
         self._axis = axis
         self._sparse_label = sparse_label
         self._from_logits = from_logits

@@ -97,15 +97,16 @@ class RecurrentCell(Block):
         for step in steps:
             output, states = self(step, states)
             outputs.append(output)
-            seen.append(states)
+            if valid_length is not None:  # else they need not stay in memory
+                seen.append(states)
         if valid_length is not None:
             states = last_valid(seen, valid_length)
         return _shaped(outputs, layout, merge_outputs, valid_length), states
 
-    def _states_before(self, begin_state: Sequence[NDArray] | None, step: NDArray) -> list[NDArray]:
+    def _states_before(self, begin_state: NDArray | Sequence[NDArray] | None, step: NDArray) -> list[NDArray]:
         """States of zeros where a step's input is, unless they are given."""
         if begin_state is not None:
-            return list(begin_state)
+            return [begin_state] if isinstance(begin_state, NDArray) else list(begin_state)
         dtype = step.dtype if "float" in dtype_name(step.dtype) else "float32"
         return self.begin_state(batch_size=step.shape[0], func=nd.zeros, ctx=step.context, dtype=dtype)
 
