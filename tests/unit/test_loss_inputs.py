@@ -153,6 +153,14 @@ class TestTypes:
             made(name)(nd.ones((2, 3), dtype="int32"), nd.ones(2))
 
     @pytest.mark.parametrize("name", [*PAIRS, "SoftmaxCrossEntropyLoss"])
+    @pytest.mark.parametrize("label", [[1, 0], np.ones(2)], ids=["list", "NumPy"])
+    def test_labels_must_be_arrays(self, name, label):
+        with pytest.raises(
+            TypeError, match=rf"{name}: label must be an NDArray, got (list|ndarray); nd.array makes one"
+        ):
+            made(name)(nd.ones((2, 1)), label)
+
+    @pytest.mark.parametrize("name", [*PAIRS, "SoftmaxCrossEntropyLoss"])
     def test_bfloat16(self, name):
         label = nd.ones(4) if name == "SoftmaxCrossEntropyLoss" else nd.ones((4, 6))
         pred = array(abs(PRED) / 10)

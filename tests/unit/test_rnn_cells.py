@@ -176,6 +176,8 @@ class TestBasicCells:
         cell.initialize()
         with pytest.raises(ValueError, match="LSTMCell: states must be a list of 2, got 1"):
             cell(nd.ones((3, 4)), [nd.zeros((3, 6))])
+        with pytest.raises(ValueError, match=r"LSTMCell: a state of shape \(3, 5\) does not fit: \(3, 6\) is needed"):
+            cell(nd.ones((3, 4)), [nd.zeros((3, 6)), nd.zeros((3, 5))])
 
     def test_arguments(self):
         with pytest.raises(ValueError, match="hidden_size=0"):

@@ -113,7 +113,7 @@ class SoftmaxCrossEntropyLoss(Loss):
     def _one_for_each(self, F: Any, label: NDArray, pred: NDArray, at: int) -> NDArray:
         """Sparse labels in the shape of the predictions without their axis of classes."""
         wanted = pred.shape[:at] + pred.shape[at + 1 :]
-        if label.shape == wanted:
+        if self.array(label).shape == wanted:
             return label
         if label.size != prod(wanted):
             raise ShapeError(

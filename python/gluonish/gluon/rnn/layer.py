@@ -155,6 +155,11 @@ class _RNNLayer(HybridBlock):
     ) -> Output:
         if inputs.ndim != 3:
             raise self._not_a_sequence(inputs)
+        if inputs.shape[2] != self._width():
+            raise ShapeError(
+                f"{type(self).__name__}: inputs of shape {inputs.shape} have the width {inputs.shape[2]}, but the "
+                f"layer's is {self._width()}: that of l0_i2h_weight, {self.l0_i2h_weight.shape}"
+            )
         batch = inputs.shape[self._layout.index("N")]
         if states is None:
             begin = self.begin_state(batch, ctx=inputs.context, dtype=inputs.dtype)
