@@ -4,7 +4,8 @@
 :class:`Block`      a layer or a network, whose ``forward`` is plain Python
 :class:`HybridBlock`  one that can be compiled later, and tells shapes by itself
 :class:`Parameter`  what training changes; :class:`Constant` what it does not
-:mod:`nn`           layers and containers
+:mod:`nn`           layers and containers; :mod:`rnn` recurrent ones, :mod:`contrib` what MXNet has there
+:mod:`loss`         what training makes small
 :mod:`utils`        parts of a batch, the norm of gradients, downloads
 ==================  ================================================================
 """
@@ -18,7 +19,7 @@ from gluonish.gluon.hybrid_block import HybridBlock
 from gluonish.gluon.parameter import Constant, DeferredInitializationError, Parameter, ParameterDict
 
 if TYPE_CHECKING:
-    from gluonish.gluon import nn
+    from gluonish.gluon import contrib, loss, metric, nn, rnn
 
 __all__ = [
     "Block",
@@ -28,14 +29,18 @@ __all__ = [
     "Parameter",
     "ParameterDict",
     "block",
+    "contrib",
     "hybrid_block",
+    "loss",
+    "metric",
     "nn",
     "parameter",
+    "rnn",
     "utils",
 ]
 
 # Imported when they are first used.
-_LATER = frozenset({"nn"})
+_LATER = frozenset({"contrib", "loss", "metric", "nn", "rnn"})
 
 # Names of MXNet's gluon that are not here, by what they wait for.
 _WAITING = {"SymbolBlock": "symbols", "data": "the data pipelines", "model_zoo": "the model zoo"}
