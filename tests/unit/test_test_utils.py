@@ -13,7 +13,7 @@ import pytest
 import gluonish as mx
 from gluonish import nd
 from gluonish import test_utils as tu
-from gluonish.gluon import HybridBlock
+from gluonish.gluon import HybridBlock, nn
 
 
 def fails(function, *args, says=None, **kwargs):
@@ -425,3 +425,10 @@ def test_names_that_wait_say_what_for(name, why):
 def test_names_that_are_none():
     with pytest.raises(AttributeError, match="did you mean assert_almost_equal"):
         tu.assert_almost_equals
+
+
+def test_numeric_gradient_of_layers():
+    for layer, shape in ((nn.Dense(3), (2, 4)), (nn.BatchNorm(), (4, 3))):
+        layer.initialize(mx.init.Normal(0.5))
+        tu.check_numeric_gradient(layer, [np.random.randn(*shape)], rtol=1e-2, atol=2e-3)
+        tu.check_numeric_gradient(layer, [np.random.randn(*shape)], rtol=1e-2, atol=2e-3, use_forward_train=False)
