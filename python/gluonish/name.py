@@ -1,6 +1,7 @@
 """Names that are made up for what was given none: ``dense0``, ``dense1``, ... MXNet names symbols so.
 
-Blocks name themselves, by ``gluon``'s own rules; code that asks a manager by hand gets what MXNet would give it.
+Blocks that are made outside of a ``name_scope()`` are named by the current manager too, so a ``NameManager`` of its own
+lets a program begin at ``dense0_`` again.
 
 >>> import gluonish as mx
 >>> with mx.name.Prefix("stage1_"):

@@ -121,11 +121,39 @@ def test_gradients(sample):
 
 
 @EVERY
+def test_parameters_are_shared_with_another_layer(sample):
+    layer = started(sample)
+    if sample.layer in {nn.Lambda, nn.HybridLambda} or hasattr(sample.make, "__code__"):
+        return  # a function has no parameters, and what stands in others is shared by itself
+    other = sample.make(params=layer.collect_params())
+    assert [*map(id, other.collect_params().values())] == [*map(id, layer.collect_params().values())]
+    np.testing.assert_array_equal(values(other, sample.arrays()), values(layer, sample.arrays()))
+
+
+@EVERY
+def test_summary(sample, capsys):
+    layer = started(sample)
+    before = values(layer, sample.arrays())
+    layer.summary(*(mx.nd.array(a, dtype=a.dtype) for a in sample.arrays()))
+    assert type(layer).__name__ in capsys.readouterr().out
+    np.testing.assert_array_equal(values(layer, sample.arrays()), before)
+
+
+@EVERY
 def test_an_empty_batch(sample):
     layer = started(sample)
     wanted = values(layer, sample.arrays()).shape
     empty = values(layer, [a[:0] for a in sample.arrays()])
     assert empty.shape == (0, *wanted[1:])
+
+
+def test_names_that_are_not_there():
+    with pytest.raises(AttributeError, match="did you mean Dense"):
+        nn.Desne
+    with pytest.raises(AttributeError, match="symbols"):
+        nn.SymbolBlock
+    assert nn.Concatenate is nn.Concurrent
+    assert nn.HybridConcatenate is nn.HybridConcurrent
 
 
 @EVERY

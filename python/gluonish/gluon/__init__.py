@@ -19,7 +19,7 @@ from gluonish.gluon.hybrid_block import HybridBlock
 from gluonish.gluon.parameter import Constant, DeferredInitializationError, Parameter, ParameterDict
 
 if TYPE_CHECKING:
-    from gluonish.gluon import contrib, loss, nn, rnn
+    from gluonish.gluon import contrib, loss, metric, nn, rnn
 
 __all__ = [
     "Block",
@@ -32,6 +32,7 @@ __all__ = [
     "contrib",
     "hybrid_block",
     "loss",
+    "metric",
     "nn",
     "parameter",
     "rnn",
@@ -39,7 +40,7 @@ __all__ = [
 ]
 
 # Imported when they are first used.
-_LATER = frozenset({"contrib", "loss", "nn", "rnn"})
+_LATER = frozenset({"contrib", "loss", "metric", "nn", "rnn"})
 
 # Names of MXNet's gluon that are not here, by what they wait for.
 _WAITING = {"SymbolBlock": "symbols", "data": "the data pipelines", "model_zoo": "the model zoo"}

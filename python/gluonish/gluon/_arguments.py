@@ -7,16 +7,21 @@ from gluonish._types import Shape
 from gluonish.context import Context, device_index
 from gluonish.errors import ArgumentError
 
-__all__ = ["Contexts", "device_indices", "partial_shape"]
+__all__ = ["Contexts", "device_indices", "one_of", "partial_shape"]
 
 Contexts = Context | str | Sequence[Context | str] | None
 
 
-def device_indices(ctx: Contexts = None, device: Contexts = None) -> list[int]:
-    """The core's numbers of one device or several, named as ``ctx`` or ``device``; of the current one if neither."""
+def one_of(ctx: Contexts, device: Contexts) -> Contexts:
+    """What was given as ``ctx`` or as ``device``."""
     if ctx is not None and device is not None:
         raise ArgumentError(f"ctx={ctx} and device={device} mean the same: give one of them")
-    given = ctx if ctx is not None else device
+    return ctx if ctx is not None else device
+
+
+def device_indices(ctx: Contexts = None, device: Contexts = None) -> list[int]:
+    """The core's numbers of one device or several, named as ``ctx`` or ``device``; of the current one if neither."""
+    given = one_of(ctx, device)
     devices = [device_index(one) for one in given] if isinstance(given, list | tuple) else [device_index(given)]  # type: ignore[arg-type]
     if not devices or len(set(devices)) < len(devices):
         raise ArgumentError(f"ctx={given} is not valid: expected a device, or a list of different ones")

@@ -62,7 +62,7 @@ for _form in [
     setattr(Placeholder, f"__{_form}__", _operator(f"__{_form}__"))
 
 
-def functions_that_tell_shapes(device: int) -> Any:
+def functions_that_tell_shapes(device: int, functions: Any) -> Any:
     """`nd` for a first forward: its functions find the shapes of placeholders, and take the values that these get."""
 
     def watch(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -72,7 +72,7 @@ def functions_that_tell_shapes(device: int) -> Any:
         values = [_value(one, device) for one in args]
         return function(*values, **{key: _value(one, device) for key, one in kwargs.items()})
 
-    return Functions(watch)
+    return Functions(watch, functions)
 
 
 def _value(given: Any, device: int) -> Any:
@@ -82,6 +82,7 @@ def _value(given: Any, device: int) -> Any:
 def _tell(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Gives the parameters among an op's inputs the shapes that the op wants, and values."""
     waiting = [one for one in (*args, *kwargs.values()) if isinstance(one, Placeholder) and not one._parameter._copies]
+    function = Functions.original(function)
     ask = getattr(function, "parameter_shapes", None)
     if ask is None:
         waiting[0]._refuse(f"F.{name}")

@@ -23,16 +23,23 @@ class Functions:
     [0.0, 1.0]
     """
 
-    def __init__(self, watcher: Watcher, module: ModuleType = nd) -> None:
+    def __init__(self, watcher: Watcher, module: Any = nd) -> None:
         self._watcher, self._module = watcher, module
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._module, name)
-        if isinstance(found, ModuleType):
+        if isinstance(found, ModuleType | Functions):
             return Functions(self._watcher, found)
         if callable(found) and not isinstance(found, type):
             return partial(self._call, name, found)
         return found
+
+    @staticmethod
+    def original(function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function of `nd` behind one that is watched."""
+        while isinstance(function, partial):
+            function = function.args[1]
+        return function
 
     def _call(self, name: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         return self._watcher(name, function, args, kwargs)

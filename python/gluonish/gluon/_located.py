@@ -11,7 +11,7 @@ _BLOCKS = "_gluonish_blocks"  # of an exception: the blocks that it went through
 _TEXT = "_gluonish_text"  # of an exception: what it said before
 
 
-def add_place(error: Exception, block: Any) -> None:
+def add_place(error: Exception, block: Any, outermost: bool) -> None:
     """Adds a block to the path that an exception tells, on its way from the innermost to the outermost one.
 
     Errors of this package tell it in their text, others in a note, where Python has those.
@@ -28,6 +28,9 @@ def add_place(error: Exception, block: Any) -> None:
         text = error.__dict__.setdefault(_TEXT, str(error.args[0]))
         if "in block " not in text:  # an error of queued work knows the block already
             error.args = (f"{text}\n  {place}",)
+    if outermost:  # somebody may raise the same object again
+        error.__dict__.pop(_BLOCKS)
+        error.__dict__.pop(_TEXT, None)
 
 
 def _name(parent: Any, child: Any) -> str:

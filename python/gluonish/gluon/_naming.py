@@ -1,14 +1,13 @@
 """Names of blocks and of their parameters as Gluon 1.x gives them: ``dense0_weight``, ``net0_dense0_weight``.
 
-A block is called after its class and a number. The numbers count in the ``name_scope()`` that it is made in, or in the
-whole program outside of any.
+A block is called after its class and a number. The numbers count in the ``name_scope()`` that it is made in; outside of
+any, ``mx.name.NameManager`` counts, in the whole program or in a ``with`` block of its own.
 """
 
-from collections.abc import Iterator
 from contextvars import ContextVar, Token
-from itertools import count
 from typing import Protocol
 
+from gluonish import name as names
 from gluonish.gluon._parameter_dict import ParameterDict
 
 __all__ = ["NameScope", "named"]
@@ -27,7 +26,6 @@ class Named(Protocol):
 
 
 _scope: ContextVar[Named | None] = ContextVar("gluonish_name_scope", default=None)
-_counters: dict[str, Iterator[int]] = {}
 
 
 class NameScope:
@@ -56,7 +54,7 @@ def named(hint: str, prefix: str | None, params: ParameterDict | None) -> tuple[
     """The prefix of a new block, and the dict for its parameters, which may share those of another block."""
     parent = _scope.get()
     if prefix is None:
-        prefix = f"{hint}{_next(hint, parent)}_"
+        prefix = f"{_next(hint, parent)}_"
     full = prefix if parent is None else parent.prefix + prefix
     if params is not None:
         return full, ParameterDict(params.prefix, params)
@@ -65,9 +63,9 @@ def named(hint: str, prefix: str | None, params: ParameterDict | None) -> tuple[
     return full, ParameterDict(parent.params.prefix + prefix, parent.params._shared)
 
 
-def _next(hint: str, parent: Named | None) -> int:
+def _next(hint: str, parent: Named | None) -> str:
     if parent is None:
-        return next(_counters.setdefault(hint, count()))
+        return names.current().get(None, hint)
     number = parent._counters.get(hint, 0)
     parent._counters[hint] = number + 1
-    return number
+    return f"{hint}{number}"

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from gluonish import _core, init, nd
+from gluonish import _core, nd
 from gluonish._core import NDArray
 from gluonish._create import dense
 from gluonish._dtype import dtype_name
@@ -30,6 +30,7 @@ from gluonish.gluon._errors import (
     NotInitializedError,
     ParameterError,
 )
+from gluonish.init import InitDesc, Initializer, create
 
 __all__ = [
     "Constant",
@@ -44,8 +45,8 @@ __all__ = [
 class _Waiting(NamedTuple):
     """What is done when the shape is known: which initializer, the one for parameters that have none, where."""
 
-    init: Any
-    default_init: Any
+    init: Initializer
+    default_init: Initializer
     devices: list[int]
     value: NDArray | None  # that set_data gave; else the initializer makes it
 
@@ -182,8 +183,9 @@ class Parameter:
             )
             return
         devices = device_indices(ctx, device)
-        chosen = next((one for one in (init, self.init, default_init) if one is not None), "uniform")
-        waiting = _Waiting(chosen, default_init, devices, None)
+        default = create(default_init)
+        chosen = next((create(one) for one in (init, self.init) if one is not None), default)
+        waiting = _Waiting(chosen, default, devices, None)
         if self._known():
             self._fulfil(waiting)
         elif self.allow_deferred_init:
@@ -221,7 +223,8 @@ class Parameter:
 
     def list_grad(self) -> list[NDArray]:
         """The gradient on each device."""
-        return [self.grad(from_index(device)) for device in self._present()]
+        self.grad(next(iter(self._present().values())).ctx)  # which says why there is none
+        return [_gradient(copy) for copy in self._copies.values()]
 
     def list_ctx(self) -> list[Context]:
         """The devices that it is initialized on, or will be."""
@@ -240,7 +243,7 @@ class Parameter:
         [1.0, 2.0]
         """
         value = data if isinstance(data, NDArray) else nd.array(data, dtype=self._dtype)
-        shape = self._agreed(value.shape, "data of shape")
+        shape = self._taking(value.shape, "data of shape")
         if not self._copies and self._waiting is None:
             raise ParameterError(
                 f"Parameter '{self.name}' has not been initialized: call initialize() before set_data()"
@@ -341,7 +344,7 @@ class Parameter:
         assert self._shape is not None
         array = _core.full(self._shape, 0, self._dtype, waiting.devices[0])
         with pause(), from_index(waiting.devices[0]):
-            init.create(waiting.init).fill(init.InitDesc(self.name), array)
+            waiting.init.fill(InitDesc(self.name, global_init=waiting.default_init), array)
         return array
 
     def _place(self, value: NDArray, devices: Sequence[int], fresh: bool = False) -> None:
@@ -419,6 +422,12 @@ class Parameter:
             raise ParameterError(f"Parameter '{self.name}': {what} {shape} does not fit its shape {mine}")
         return tuple(a or b for a, b in zip(mine, shape, strict=True))
 
+    def _taking(self, shape: Shape, what: str) -> Shape:
+        """The shape of an array that becomes the values: as ``_agreed``, but nothing about it is unknown."""
+        if 0 in shape:
+            raise ParameterError(f"Parameter '{self.name}': {what} {shape} has no elements; its shape is {self._shape}")
+        return self._agreed(shape, what)
+
     def _checked_req(self, req: object) -> str:
         if req not in ("write", "add", "null"):
             raise ParameterError(
@@ -454,10 +463,15 @@ class Constant(Parameter):
         if value is None:  # MXNet 2's form has no name
             name, value = "const", name
         self.value = value if isinstance(value, NDArray) else nd.array(value)
-        super().__init__(name, "null", self.value.shape, self.value.dtype, init="constant", differentiable=False)
+        super().__init__(name, "null", self.value.shape, self.value.dtype, differentiable=False)
 
     def _known(self) -> bool:
         return True
+
+    def _taking(self, shape: Shape, what: str) -> Shape:
+        if shape != self._shape:
+            raise ParameterError(f"Constant '{self.name}': {what} {shape} does not fit its shape {self._shape}")
+        return shape
 
     def _initial(self, waiting: _Waiting) -> NDArray:
         return self.value.copy().as_in_context(from_index(waiting.devices[0])).astype(self._dtype, copy=False)

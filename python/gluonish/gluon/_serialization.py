@@ -90,16 +90,19 @@ def load(arrays: Mapping[str, NDArray], parameters: Mapping[str, Parameter], sou
         )
     found = [(parameters[name], array) for name, array in arrays.items() if name in parameters]
     for parameter, array in found:
-        _check(parameter, array, source, devices, options.cast_dtype)
+        _check(parameter, array, source, devices, options)
     for parameter, array in found:
         _put(parameter, array, devices, options)
 
 
-def _check(parameter: Parameter, array: NDArray, source: str, devices: list[int] | None, cast: bool) -> None:
+def _check(parameter: Parameter, array: NDArray, source: str, devices: list[int] | None, options: Options) -> None:
     if not isinstance(array, NDArray):
         raise ArgumentError(f"{source}: '{parameter.name}' must be an NDArray, got {type(array).__name__}")
-    parameter._agreed(array.shape, f"the shape in {source}")
-    if not cast and array.dtype != parameter.dtype:
+    parameter._taking(array.shape, f"the shape in {source}")
+    if options.cast_dtype:
+        if options.dtype_source == "saved":
+            parameter._check_differentiable(str(array.dtype), parameter.grad_req)
+    elif array.dtype != parameter.dtype:
         raise ParameterError(
             f"Parameter '{parameter.name}' is {parameter.dtype}, but {array.dtype} in {source}; set cast_dtype=True to "
             "cast one of them (dtype_source says which)"
@@ -120,7 +123,7 @@ def _put(parameter: Parameter, array: NDArray, devices: list[int] | None, option
         parameter.set_data(array)
         return
     waiting = parameter._waiting
-    parameter._shape = parameter._agreed(array.shape, "the shape")
+    parameter._shape = array.shape
     parameter._place(array, waiting.devices if waiting is not None else devices or device_indices())
     parameter._waiting = None
 

@@ -45,10 +45,6 @@ def rows(block: Block, inputs: tuple[Any, ...]) -> list[Row]:
             row = Row(path, type(called).__name__)
             if isinstance(called, HybridBlock) and type(called).forward is HybridBlock.forward:
                 row.flops = 0
-            for parameter in called._own().values():
-                if id(parameter) not in counted:
-                    counted.add(id(parameter))
-                    row.parameters += math.prod(parameter.shape or (0,))
             made.append(row)
             running.append(row)
 
@@ -57,6 +53,9 @@ def rows(block: Block, inputs: tuple[Any, ...]) -> list[Row]:
     def end(called: Block, _: Any, output: Any) -> None:
         row = running.pop()
         row.output = _shapes(output)
+        own = {id(parameter): parameter for parameter in called._own().values() if id(parameter) not in counted}
+        counted.update(own)
+        row.parameters = sum(map(_count, own.values()))
         fresh = [array for array in _arrays(output) if id(array) not in arrays]
         arrays.update(map(id, fresh))
         kept.extend(fresh)

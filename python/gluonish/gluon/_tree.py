@@ -15,8 +15,36 @@ from gluonish.gluon._parameter_dict import ParameterDict
 __all__ = ["Tree"]
 
 
+class _BufferAttribute:
+    """An attribute of the blocks of a class that have a buffer of this name: its array, on the current device."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, block: Any, _: type) -> Any:
+        if block is None:
+            return self
+        buffer = block._buffers.get(self._name)
+        if buffer is None:
+            raise AttributeError(f"'{type(block).__name__}' object has no attribute '{self._name}'")
+        return buffer.data()
+
+
 class Tree:
     """What a block owns: children, parameters and buffers, which are its attributes."""
+
+    _prefix: str
+    _name: str
+    _empty_prefix: bool
+    _counters: dict[str, int]  # of the names of blocks that are made in its name_scope()
+    _params: ParameterDict
+    _reg_params: dict[str, Parameter]  # those that are attributes
+    _children: dict[str, Any]
+    _contained: set[str]  # names of children that plain lists and dicts hold
+    _buffers: dict[str, Constant]
+    _passing: set[str]  # names of buffers that are not saved
+    _path: str  # from the outermost block that it was registered in; for messages
+    _label: str  # the same with its class
 
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
         hint = self._alias()
@@ -25,15 +53,13 @@ class Tree:
             _prefix=full,
             _name=full.removesuffix("_"),
             _empty_prefix=prefix == "",
-            _counters={},  # of the names of blocks that are made in its name_scope()
+            _counters={},
             _params=dictionary,
-            _reg_params={},  # parameters that are attributes
+            _reg_params={},
             _children={},
-            _contained=set(),  # names of children that plain lists and dicts hold
+            _contained=set(),
             _buffers={},
-            _passing=set(),  # names of buffers that are not saved
-            _path="",  # from the outermost block that it was registered in; for messages
-            _label="",
+            _passing=set(),
         )
         self._relabel((prefix or "").removesuffix("_") or hint)
 
@@ -61,12 +87,6 @@ class Tree:
             return
         object.__setattr__(self, name, value)
 
-    def __getattr__(self, name: str) -> Any:
-        buffers = self.__dict__.get("_buffers")
-        if buffers is not None and name in buffers:
-            return buffers[name].data()
-        raise AttributeError(f"{type(self).__name__} has no attribute '{name}'")
-
     def __delattr__(self, name: str) -> None:
         removed = [self._children.pop(name, None), self._buffers.pop(name, None), self._reg_params.pop(name, None)]
         if isinstance(removed[2], Parameter):
@@ -86,9 +106,21 @@ class Tree:
         """Makes a block a child, as assigning it to an attribute does. Its name is a number if None is given."""
         if not isinstance(block, Tree):
             raise ArgumentError(f"{self._label}: a child must be a Block, got {type(block).__name__}")
+        if block._holds(self):
+            raise ArgumentError(f"{self._label}: {block._label} cannot be its child: it would be below itself")
         name = str(len(self._children)) if name is None else name
         self._children[name] = block
         block._relabel(f"{self._path}.{name}")
+
+    def _holds(self, block: "Tree") -> bool:
+        """Whether a block is this one, or below it."""
+        stack = [self]
+        while stack:
+            one = stack.pop()
+            if one is block:
+                return True
+            stack.extend(one._children.values())
+        return False
 
     def _register_parameter(self, name: str, parameter: Parameter) -> None:
         """Takes a parameter that is an attribute. One without an owner gets the block's prefix and this name."""
@@ -104,8 +136,7 @@ class Tree:
         """Sets the path that messages tell, also below."""
         self.__dict__.update(_path=path, _label=f"{path} ({type(self).__name__})")
         for name, child in self._children.items():
-            if child is not self:
-                child._relabel(f"{path}.{name}")
+            child._relabel(f"{path}.{name}")
 
     # Buffers.
 
@@ -128,6 +159,7 @@ class Tree:
         buffer = Constant(self._prefix + name, value)
         buffer.initialize(ctx=buffer.value.ctx)
         self._buffers[name] = buffer
+        self._expose(name)
         (self._passing.discard if persistent else self._passing.add)(name)
 
     def _set_buffer(self, name: str, value: Any) -> None:
@@ -135,22 +167,32 @@ class Tree:
         if not any(value is copy for copy in buffer.list_data()):
             buffer.set_data(value)
 
+    def _expose(self, name: str) -> None:
+        """Lets a buffer be found as an attribute, by its class: a ``__getattr__`` would make all attributes slow."""
+        if not isinstance(type(self).__dict__.get(name), _BufferAttribute):
+            setattr(type(self), name, _BufferAttribute(name))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        for name in self._buffers:
+            self._expose(name)
+
     # Names.
 
     @property
     def prefix(self) -> str:
         """What the names of its parameters begin with."""
-        return str(self._prefix)
+        return self._prefix
 
     @property
     def name(self) -> str:
         """The prefix without the line at its end."""
-        return str(self._name)
+        return self._name
 
     @property
     def params(self) -> ParameterDict:
         """Its own parameters, without those of children."""
-        return self._params  # type: ignore[no-any-return]
+        return self._params
 
     def name_scope(self) -> _naming.NameScope:
         """A ``with`` block in which new blocks and parameters are named as children: ``net0_dense0_weight``."""
@@ -159,7 +201,12 @@ class Tree:
     # Walking.
 
     def _kids(self) -> "list[tuple[str, Any]]":
-        """The children by name. Those in plain lists and dicts are registered here, as these may have changed."""
+        """The children by name."""
+        self._adopt()
+        return list(self._children.items())
+
+    def _adopt(self) -> None:
+        """Registers what plain lists and dicts hold, which may have changed since the last time."""
         found: dict[str, Any] = {}
         for name, value in list(self.__dict__.items()):
             if isinstance(value, list | tuple | dict) and name not in _INSIDE:
@@ -179,7 +226,6 @@ class Tree:
             if isinstance(one, Parameter) and not one._named:
                 one.name, one._named = f"{self._params.prefix}{name.replace('.', '_')}", True
                 self._params.update({one.name: one})
-        return list(self._children.items())
 
     def _warn_of_containers(self, names: Mapping[str, Any]) -> None:
         warnings.warn(
@@ -200,6 +246,7 @@ class Tree:
 
     def _own(self) -> dict[str, Parameter]:
         """Its own parameters by attribute; those that are no attributes by their names without the prefix."""
+        self._adopt()
         known = {id(parameter) for parameter in self._reg_params.values()}
         prefix = self._params.prefix
         others = {n.removeprefix(prefix): p for n, p in self._params.items() if id(p) not in known}

@@ -21,14 +21,15 @@ from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 from gluonish import _core
-from gluonish._core import NDArray, block_enter, block_exit
+from gluonish._core import NDArray, block_enter, block_exit, current_device
 from gluonish._files import PathLike
 from gluonish._types import DTypeLike
 from gluonish.autograd import pause
+from gluonish.context import from_index
 from gluonish.errors import ArgumentError, UnsupportedError
 from gluonish.gluon import _serialization
 from gluonish.gluon._aliases import TorchNames
-from gluonish.gluon._arguments import Contexts
+from gluonish.gluon._arguments import Contexts, one_of
 from gluonish.gluon._hooks import BackwardHook, call_with_backward_hooks
 from gluonish.gluon._located import add_place
 from gluonish.gluon._parameter import Parameter
@@ -64,17 +65,16 @@ class Block(Tree, TorchNames):
     ('net', 'net_block0_')
     """
 
+    _forward_hooks: dict[int, Callable[..., object]]
+    _forward_pre_hooks: dict[int, Callable[..., object]]
+    _backward_hooks: dict[int, BackwardHook]
+    _pinned: bool | None  # False where eval() pinned it to predict mode
+    _guarded: bool  # whether a call has more to do than forward
     _settled = True  # whether nothing is left to do before a forward
 
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
         super().__init__(prefix, params)
-        self.__dict__.update(
-            _forward_hooks={},
-            _forward_pre_hooks={},
-            _backward_hooks={},
-            _pinned=None,  # False where eval() pinned it to predict mode
-            _guarded=False,  # whether a call has more to do than forward
-        )
+        self.__dict__.update(_forward_hooks={}, _forward_pre_hooks={}, _backward_hooks={}, _pinned=None)
         self._guard()
 
     # Doing something with all.
@@ -193,9 +193,7 @@ class Block(Tree, TorchNames):
         type raises. ``cast_dtype`` casts the values to the parameters' types, or with ``dtype_source="saved"`` the
         parameters to those in the file.
         """
-        options = _serialization.Options(
-            device if ctx is None else ctx, allow_missing, ignore_extra, cast_dtype, dtype_source
-        )
+        options = _serialization.Options(one_of(ctx, device), allow_missing, ignore_extra, cast_dtype, dtype_source)
         self._load(_serialization.read(filename), f"file '{filename!s}'", options)
 
     def load_dict(
@@ -242,9 +240,12 @@ class Block(Tree, TorchNames):
             return self._call_guarded(args)
         before = block_enter(self._label)
         try:
+            if args and type(args[0]) is NDArray and args[0]._device != current_device():
+                with from_index(args[0]._device):  # where data() of parameters and new arrays are then found
+                    return self.forward(*args)
             return self.forward(*args)
         except Exception as error:
-            add_place(error, self)
+            add_place(error, self, before == 0)
             raise
         finally:
             block_exit(before)
@@ -253,7 +254,10 @@ class Block(Tree, TorchNames):
         """A call with hooks, or in a mode that is pinned."""
         before = block_enter(self._label)
         training = _core.is_training()
+        device = current_device()
         try:
+            if args and isinstance(args[0], NDArray):
+                _core.set_current_device(args[0]._device)
             if self._pinned is not None:
                 _core.set_training(self._pinned)
             for hook in list(self._forward_pre_hooks.values()):
@@ -267,10 +271,11 @@ class Block(Tree, TorchNames):
                 hook(self, args, output)
             return output
         except Exception as error:
-            add_place(error, self)
+            add_place(error, self, before == 0)
             raise
         finally:
             _core.set_training(training)
+            _core.set_current_device(device)
             block_exit(before)
 
     def _prepare(self, args: tuple[Any, ...]) -> None:
@@ -314,7 +319,7 @@ class Block(Tree, TorchNames):
 
     def __repr__(self) -> str:
         lines = [f"  ({name}): {_indented(repr(child))}" for name, child in self._kids()]
-        return "\n".join([f"{type(self).__name__}(", *lines, ")"])
+        return "\n".join([f"{type(self).__name__}(", *lines, ")"]) if lines else f"{type(self).__name__}()"
 
 
 def _indented(text: str) -> str:

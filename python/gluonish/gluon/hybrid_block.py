@@ -2,7 +2,7 @@
 
 from typing import Any, NoReturn
 
-from gluonish import _core, nd
+from gluonish import nd
 from gluonish._core import NDArray
 from gluonish._types import ArrayLike
 from gluonish.autograd import pause
@@ -60,15 +60,14 @@ class HybridBlock(Block):
 
     def forward(self, x: Any, *args: Any) -> Any:
         """Calls ``hybrid_forward`` with `nd` and the parameters on the input's device."""
+        params: dict[str, Any] = {}
         try:
             device = x._device
-            params = {name: parameter._copies[device] for name, parameter in self._reg_params.items()}
+            for name, parameter in self._reg_params.items():  # quicker than a comprehension
+                params[name] = parameter._copies[device]
         except (AttributeError, KeyError):
             return self._forward_first(x, args)
-        if device == _core.current_device():
-            return self.hybrid_forward(self._F, x, *args, **params)
-        with from_index(device):
-            return self.hybrid_forward(self._F, x, *args, **params)
+        return self.hybrid_forward(self._F, x, *args, **params)
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any, **params: Any) -> Any:
         """Computes the output with functions of F. Every hybrid block defines this or ``forward``."""
@@ -91,7 +90,8 @@ class HybridBlock(Block):
         with ctx:
             if not waiting:
                 return self.hybrid_forward(self._F, x, *args, **params)
-            output = self.hybrid_forward(functions_that_tell_shapes(device), x, *args, **params)
+            functions = functions_that_tell_shapes(device, self._F)
+            output = self.hybrid_forward(functions, x, *args, **params)
         for parameter in waiting.values():
             if parameter._waiting is not None:
                 raise parameter._deferred_error(", and hybrid_forward did not use it")
@@ -164,7 +164,19 @@ class HybridBlock(Block):
         if active:
             raise self._not_compiled("hybridize()")
 
-    def optimize_for(self, x: Any, *args: Any, backend: str | None = None, **kwargs: Any) -> NoReturn:
+    def optimize_for(
+        self,
+        x: Any,
+        *args: Any,
+        backend: str | None = None,
+        clear: bool = False,
+        static_alloc: bool = False,
+        static_shape: bool = False,
+        inline_limit: int = 2,
+        forward_bulk_size: int | None = None,
+        backward_bulk_size: int | None = None,
+        **kwargs: Any,
+    ) -> NoReturn:
         """MXNet's way to compile for a backend. Compiling is not built yet."""
         raise self._not_compiled("optimize_for()")
 

@@ -98,8 +98,7 @@ def clip_global_norm(arrays: Sequence[NDArray], max_norm: float, check_isfinite:
             by_device.setdefault(array.ctx, []).append(array)
         home = arrays[0].ctx
         squares = [
-            nd.add_n(*nd.multi_sum_sq(*group, num_arrays=len(group)).astype("float32")).as_in_context(home)
-            for group in by_device.values()
+            nd.multi_sum_sq(*group, num_arrays=len(group)).sum().as_in_context(home) for group in by_device.values()
         ]
         norm: NDArray = nd.sqrt(nd.add_n(*squares))
         scale = nd.minimum(max_norm / (norm + 1e-8), 1.0)
@@ -218,7 +217,10 @@ def _fetch(url: str, part: str, verify_ssl: bool) -> None:
         return
     if scheme not in ("http", "https", "file"):
         raise ArgumentError(f"download: '{url}' is not valid: expected an http, https or file address")
-    context = None if verify_ssl or scheme != "https" else ssl._create_unverified_context()
+    context = None
+    if scheme == "https" and not verify_ssl:
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     with urllib.request.urlopen(url, context=context, timeout=60) as source, open(part, "wb") as file:
         shutil.copyfileobj(source, file)
         wanted = source.headers.get("Content-Length")

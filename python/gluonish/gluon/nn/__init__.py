@@ -22,6 +22,9 @@ torch's names       Linear, Conv2d, ...: the same layers with torch's arguments
 (2, 10)
 """
 
+from typing import Any
+
+from gluonish._missing import explained
 from gluonish.gluon.block import Block
 from gluonish.gluon.hybrid_block import HybridBlock
 from gluonish.gluon.nn.activations import ELU, GELU, SELU, Activation, LeakyReLU, Mish, PReLU, SiLU, Swish
@@ -96,6 +99,9 @@ from gluonish.gluon.nn.vision import (
 )
 from gluonish.gluon.nn.wrappers import SpectralNorm, WeightNorm
 
+# MXNet 2's names of these two.
+Concatenate, HybridConcatenate = Concurrent, HybridConcurrent
+
 __all__ = [
     "ELU",
     "GELU",
@@ -116,6 +122,7 @@ __all__ = [
     "BatchNorm3d",
     "BatchNormReLU",
     "Block",
+    "Concatenate",
     "Concurrent",
     "Conv1D",
     "Conv1DTranspose",
@@ -142,6 +149,7 @@ __all__ = [
     "GlobalMaxPool3D",
     "GroupNorm",
     "HybridBlock",
+    "HybridConcatenate",
     "HybridConcurrent",
     "HybridLambda",
     "HybridSequential",
@@ -186,3 +194,16 @@ __all__ = [
     "WeightNorm",
     "length_mask",
 ]
+
+# Layers of MXNet that are not here, by what they wait for.
+_WAITING = {
+    "DeformableConvolution": "its op",
+    "ModulatedDeformableConvolution": "its op",
+    "SymbolBlock": "symbols",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _WAITING:
+        raise AttributeError(f"gluonish.gluon.nn has no '{name}' yet: it waits for {_WAITING[name]}")
+    return explained("gluonish.gluon.nn", __all__)(name)

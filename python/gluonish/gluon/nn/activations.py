@@ -9,9 +9,9 @@ from gluonish.init import Constant
 
 __all__ = ["ELU", "GELU", "SELU", "Activation", "LeakyReLU", "Mish", "PReLU", "SiLU", "Swish"]
 
-# The two rows that hold the activations, and the names that each knows. Below 0, those of `LeakyReLU` need no slope.
-_ACTIVATION = ("relu", "sigmoid", "log_sigmoid", "mish", "silu", "softrelu", "softsign", "tanh")
-_LEAKY = ("gelu", "gelu_tanh", "selu")
+# Where an activation is found: most are functions of their own, the others are of one that knows several by name.
+_FUNCTIONS = ("relu", "sigmoid", "tanh", "softsign", "log_sigmoid", "gelu", "silu", "mish")
+_CHOICES = {"softrelu": "Activation", "gelu_tanh": "LeakyReLU", "selu": "LeakyReLU"}
 # The slope that Gluon's PReLU begins with.
 _QUARTER = Constant(0.25)
 
@@ -22,8 +22,8 @@ class Activation(HybridBlock):
     Parameters
     ----------
     activation
-        'relu', 'sigmoid', 'log_sigmoid', 'mish', 'silu', 'softrelu' (``log(1 + exp(x))``), 'softsign', 'tanh', 'gelu',
-        'gelu_tanh' or 'selu'.
+        'relu', 'sigmoid', 'tanh', 'softsign', 'log_sigmoid', 'gelu', 'silu', 'mish', 'softrelu' (``log(1 + exp(x))``),
+        'gelu_tanh' (the approximation of 'gelu') or 'selu'.
 
     Input and output have the same shape, any.
 
@@ -33,8 +33,8 @@ class Activation(HybridBlock):
     """
 
     def __init__(self, activation: str, prefix: str | None = None, params: Any = None) -> None:
-        if activation not in _ACTIVATION and activation not in _LEAKY:
-            known = ", ".join((*_ACTIVATION, *_LEAKY))
+        if activation not in _FUNCTIONS and activation not in _CHOICES:
+            known = ", ".join((*_FUNCTIONS, *_CHOICES))
             raise ArgumentError(f"Activation: there is no activation {activation!r}; choose one of {known}")
         self._act_type = activation
         super().__init__(prefix=prefix, params=params)
@@ -43,8 +43,8 @@ class Activation(HybridBlock):
         return self._act_type
 
     def hybrid_forward(self, F: Any, x: NDArray) -> NDArray:
-        row = F.Activation if self._act_type in _ACTIVATION else F.LeakyReLU
-        y: NDArray = row(x, act_type=self._act_type)
+        name = self._act_type
+        y: NDArray = getattr(F, _CHOICES[name])(x, act_type=name) if name in _CHOICES else getattr(F, name)(x)
         return y
 
     def __repr__(self) -> str:

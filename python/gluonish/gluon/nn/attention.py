@@ -97,8 +97,13 @@ class MultiHeadAttention(HybridBlock):
             self.out = Dense(units, in_units=units, prefix="out_", **how)
             self.rotary = rotary
 
-    def forward(
-        self, query: NDArray, key: NDArray | None = None, value: NDArray | None = None, mask: NDArray | None = None
+    def hybrid_forward(
+        self,
+        F: Any,
+        query: NDArray,
+        key: NDArray | None = None,
+        value: NDArray | None = None,
+        mask: NDArray | None = None,
     ) -> NDArray:
         key = query if key is None else key
         value = key if value is None else value
@@ -112,7 +117,7 @@ class MultiHeadAttention(HybridBlock):
             heads, keys = self.rotary(heads), self.rotary(keys)
         if mask is not None and mask.ndim == 3:
             mask = mask.expand_dims(1)
-        mixed: NDArray = nd.contrib.scaled_dot_product_attention(heads, keys, values, mask, **self._kwargs)
+        mixed: NDArray = F.contrib.scaled_dot_product_attention(heads, keys, values, mask, **self._kwargs)
         batch, length = query.shape[:2]
         y: NDArray = self.out(mixed.transpose(0, 2, 1, 3).reshape(batch, length, self._units))
         return y

@@ -60,7 +60,7 @@ class Dense(HybridBlock):
                 f"{type(self).__name__}: units={units} must be positive, in_units={in_units} at least 0"
             )
         self._units = units
-        self._kwargs = {"num_hidden": units, "no_bias": not use_bias, "flatten": flatten}
+        self._flatten = flatten
         with self.name_scope():
             self.weight = self.params.get(
                 "weight", shape=(units, in_units), dtype=dtype, init=weight_initializer, allow_deferred_init=True
@@ -73,7 +73,9 @@ class Dense(HybridBlock):
             self.act = Activation(activation, prefix=f"{activation}_") if activation is not None else None
 
     def hybrid_forward(self, F: Any, x: NDArray, weight: NDArray, bias: NDArray | None = None) -> NDArray:
-        y: NDArray = F.FullyConnected(x, weight, bias, **self._kwargs)
+        y: NDArray = F.FullyConnected(
+            x, weight, bias, num_hidden=self._units, no_bias=bias is None, flatten=self._flatten
+        )
         return y if self.act is None else self.act(y)
 
     def __repr__(self) -> str:
@@ -120,7 +122,7 @@ class DropConnect(Dense):
 
     def infer_shape(self, *args: Any) -> None:
         x: NDArray = args[0]
-        size = x.size // max(x.shape[0], 1) if self._kwargs["flatten"] else x.shape[-1]
+        size = x.size // max(x.shape[0], 1) if self._flatten else x.shape[-1]
         self.weight.shape = (self._units, size)
 
     def __repr__(self) -> str:

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from gluonish import nd
 from gluonish._core import NDArray
 from gluonish.errors import ArgumentError, ShapeError
 from gluonish.gluon.hybrid_block import HybridBlock
@@ -43,15 +42,16 @@ class SinusoidalPositionEmbedding(HybridBlock):
         super().__init__(prefix=prefix, params=params)
         self._units, self._base = units, base
 
-    def forward(self, x: NDArray, offset: int = 0) -> NDArray:
+    def hybrid_forward(self, F: Any, x: NDArray, offset: int = 0) -> NDArray:
         length = _length("SinusoidalPositionEmbedding", x, self._units)
         # In float32 at least: far positions are no numbers of 16 bits.
         how: dict[str, Any] = {"ctx": x.context, "dtype": "float64" if x.dtype == "float64" else "float32"}
         pairs = (self._units + 1) // 2
-        rates = self._base ** (nd.arange(pairs, **how) * (-2 / self._units))
-        angles = nd.arange(offset, offset + length, **how).reshape(length, 1) * rates
-        waves: NDArray = nd.stack(angles.sin(), angles.cos(), axis=2).reshape(length, 2 * pairs)
-        return x + waves[:, : self._units].astype(x.dtype)
+        rates = self._base ** (F.arange(pairs, **how) * (-2 / self._units))
+        angles = F.arange(offset, offset + length, **how).reshape(length, 1) * rates
+        waves = F.stack(angles.sin(), angles.cos(), axis=2).reshape(length, 2 * pairs)
+        y: NDArray = x + waves[:, : self._units].astype(x.dtype)
+        return y
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._units}, base={self._base})"

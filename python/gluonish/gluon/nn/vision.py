@@ -66,7 +66,7 @@ class PatchEmbed(HybridBlock):
                 prefix="projection_",
             )
 
-    def forward(self, x: NDArray) -> NDArray:
+    def hybrid_forward(self, F: Any, x: NDArray) -> NDArray:
         size = x.shape[1:3] if self._channels_last else x.shape[2:]
         if x.ndim != 4 or any(n % p for n, p in zip(size, self._patch, strict=True)):
             raise ShapeError(f"PatchEmbed: images of shape {x.shape} cannot be cut into patches of {self._patch}")
@@ -121,7 +121,7 @@ class SqueezeExcite(HybridBlock):
             self.reduce = Dense(hidden, activation, in_units=in_channels, prefix="reduce_", **inits)
             self.expand = Dense(in_channels, gate, in_units=hidden, prefix="expand_", **inits)
 
-    def forward(self, x: NDArray) -> NDArray:
+    def hybrid_forward(self, F: Any, x: NDArray) -> NDArray:
         axis = self._axis % max(x.ndim, 1)
         if x.ndim < 3 or axis == 0:
             raise ShapeError(

@@ -8,6 +8,7 @@ from gluonish._core import NDArray
 from gluonish._dtype import dtype_name
 from gluonish.gluon.block import Block
 from gluonish.gluon.hybrid_block import HybridBlock
+from gluonish.gluon.parameter import Parameter
 from gluonish.gluon.rnn._sequence import CellError, Steps, last_valid, masked, merged, split
 
 __all__ = ["GRUCell", "HybridRecurrentCell", "LSTMCell", "RNNCell", "RecurrentCell"]
@@ -152,6 +153,7 @@ class GatedCell(HybridRecurrentCell):
 
     gates = 1
     alias = ""
+    i2h_weight: Parameter
 
     def __init__(
         self,

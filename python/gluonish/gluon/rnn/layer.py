@@ -8,6 +8,7 @@ from gluonish._core import NDArray
 from gluonish._types import DTypeLike
 from gluonish.errors import ArgumentError, ShapeError
 from gluonish.gluon.hybrid_block import HybridBlock
+from gluonish.gluon.parameter import Parameter
 from gluonish.gluon.rnn._sequence import CellError
 from gluonish.gluon.rnn.cell import GRUCell, LSTMCell, RNNCell, StateInfo
 from gluonish.gluon.rnn.modifier import DropoutCell, probability
@@ -22,6 +23,8 @@ Output = NDArray | tuple[NDArray, list[NDArray]]
 class _RNNLayer(HybridBlock):
     """What the layers share: parameters for each layer and direction, which the op gets in one vector."""
 
+    l0_i2h_weight: Parameter
+
     def __init__(
         self,
         mode: str,
@@ -33,9 +36,9 @@ class _RNNLayer(HybridBlock):
         input_size: int,
         initializers: dict[str, Any],
         dtype: DTypeLike,
-        use_sequence_length: bool = False,
-        prefix: str | None = None,
-        params: Any = None,
+        use_sequence_length: bool,
+        prefix: str | None,
+        params: Any,
         projection_size: int | None = None,
         clip: tuple[float | None, float | None, bool] = (None, None, False),
     ) -> None:
@@ -282,7 +285,9 @@ class RNN(_RNNLayer):
         h2h_bias_initializer: Any = "zeros",
         input_size: int = 0,
         dtype: DTypeLike = "float32",
-        **kwargs: Any,
+        use_sequence_length: bool = False,
+        prefix: str | None = None,
+        params: Any = None,
     ) -> None:
         if activation not in ("relu", "tanh"):
             raise ArgumentError(f"RNN: activation={activation!r} must be 'relu' or 'tanh'; RNNCell takes others")
@@ -290,7 +295,7 @@ class RNN(_RNNLayer):
             i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer
         )
         shape = (f"rnn_{activation}", hidden_size, num_layers, layout, dropout, bidirectional, input_size)
-        super().__init__(*shape, parts, dtype, **kwargs)
+        super().__init__(*shape, parts, dtype, use_sequence_length, prefix, params)
 
 
 class LSTM(_RNNLayer):
@@ -344,7 +349,9 @@ class LSTM(_RNNLayer):
         state_clip_max: float | None = None,
         state_clip_nan: bool = False,
         dtype: DTypeLike = "float32",
-        **kwargs: Any,
+        use_sequence_length: bool = False,
+        prefix: str | None = None,
+        params: Any = None,
     ) -> None:
         clip = (state_clip_min, state_clip_max, state_clip_nan)
         if (state_clip_min is None) != (state_clip_max is None) or (state_clip_nan and state_clip_min is None):
@@ -357,7 +364,7 @@ class LSTM(_RNNLayer):
             h2r_weight_initializer,
         )
         shape = ("lstm", hidden_size, num_layers, layout, dropout, bidirectional, input_size)
-        super().__init__(*shape, parts, dtype, projection_size=projection_size, clip=clip, **kwargs)
+        super().__init__(*shape, parts, dtype, use_sequence_length, prefix, params, projection_size, clip)
 
 
 class GRU(_RNNLayer):
@@ -390,10 +397,12 @@ class GRU(_RNNLayer):
         i2h_bias_initializer: Any = "zeros",
         h2h_bias_initializer: Any = "zeros",
         dtype: DTypeLike = "float32",
-        **kwargs: Any,
+        use_sequence_length: bool = False,
+        prefix: str | None = None,
+        params: Any = None,
     ) -> None:
         parts = _initializers(
             i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer
         )
         shape = ("gru", hidden_size, num_layers, layout, dropout, bidirectional, input_size)
-        super().__init__(*shape, parts, dtype, **kwargs)
+        super().__init__(*shape, parts, dtype, use_sequence_length, prefix, params)

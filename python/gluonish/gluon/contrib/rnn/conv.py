@@ -5,6 +5,7 @@ from typing import Any
 
 from gluonish._core import NDArray
 from gluonish.errors import ArgumentError, ShapeError
+from gluonish.gluon.parameter import Parameter
 from gluonish.gluon.rnn.cell import HybridRecurrentCell, StateInfo, activate, gru_step, lstm_step, states_of
 
 __all__ = [
@@ -28,6 +29,7 @@ class _ConvCell(HybridRecurrentCell):
     dims = 0
     gates = 1
     alias = ""
+    i2h_weight: Parameter
 
     def __init__(
         self,
