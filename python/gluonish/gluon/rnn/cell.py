@@ -180,7 +180,7 @@ class GatedCell(HybridRecurrentCell):
         return self.alias
 
     def __repr__(self) -> str:
-        rows, width = self.i2h_weight.shape
+        rows, width = self.i2h_weight.shape or (0, 0)
         return f"{type(self).__name__}({width or None} -> {rows})"
 
     def _products(

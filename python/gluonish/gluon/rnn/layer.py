@@ -85,12 +85,15 @@ class _RNNLayer(HybridBlock):
             width = state * self._dir
 
     def __repr__(self) -> str:
-        width = self.l0_i2h_weight.shape[1] or None
-        parts = [f"{width} -> {self._hidden_size}", self._layout]
+        parts = [f"{self._width() or None} -> {self._hidden_size}", self._layout]
         parts += [f"num_layers={self._num_layers}"] if self._num_layers != 1 else []
         parts += [f"dropout={self._dropout}"] if self._dropout else []
         parts += ["bidirectional"] if self._dir == 2 else []
         return f"{type(self).__name__}({', '.join(parts)})"
+
+    def _width(self) -> int:
+        """That of the input; 0 if it is not known yet."""
+        return (self.l0_i2h_weight.shape or (0, 0))[1]
 
     def cast(self, dtype: DTypeLike) -> None:
         """Makes all parameters another type, and the states that ``begin_state`` makes."""
@@ -204,7 +207,7 @@ class _RNNLayer(HybridBlock):
             "lstm": lambda **how: LSTMCell(self._hidden_size, **how),
             "gru": lambda **how: GRUCell(self._hidden_size, **how),
         }
-        width = self.l0_i2h_weight.shape[1]
+        width = self._width()
         how = {f"{part}_initializer": init for part, init in self._initializers.items() if part != "h2r_weight"}
         stack = HybridSequentialRNNCell(prefix=self.prefix, params=self.params)
         with stack.name_scope():
