@@ -1,9 +1,9 @@
 """A TreeLSTM computes logical formulas: each example is a tree of its own shape, so each has a graph of its own.
 
-A formula such as ``(true and false) xor true`` is a tree with truth values at its leaves. The network goes through it from
-the leaves to the root (Tai, Socher and Manning 2015, the binary form): a cell makes the state of a node from those of
-its two children. Only the truth of the whole formula is told to it. It is tested on longer formulas
-than any that it has seen.
+A formula such as ``(true and false) xor true`` is a tree with truth values at its leaves. The network goes through it
+from the leaves to the root (Tai, Socher and Manning 2015, the binary form): a cell makes the state of a node from those
+of its two children. Only the truth of the whole formula is told to it. It is tested on longer formulas than any that it
+has seen.
 
     python examples/tree_lstm.py --epochs 5
 """
