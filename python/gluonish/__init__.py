@@ -8,8 +8,9 @@
 :mod:`random`       the seed of random numbers
 :mod:`engine`       threads, and the serial engine; :mod:`memory`, :mod:`profiler`
 :mod:`errors`       exceptions
-:mod:`gluon`        networks: blocks, parameters, layers
+:mod:`gluon`        networks: blocks, parameters, layers, and the trainer
 :mod:`init`         initializers; :mod:`lr_scheduler` learning rates; :mod:`metric` metrics
+:mod:`kvstore`      what sums gradients of several devices; :mod:`amp` mixed precision
 :mod:`callback`     progress and checkpoints; :mod:`monitor` what layers make; :mod:`test_utils`
 :mod:`datasets`     small data sets inside the package
 ==================  ===================================================================================
@@ -56,14 +57,17 @@ from gluonish.context import (  # noqa: E402
 
 if TYPE_CHECKING:
     from gluonish import (
+        amp,
         attribute,
         callback,
+        contrib,
         datasets,
         device,
         engine,
         gluon,
         init,
         initializer,
+        kvstore,
         lr_scheduler,
         memory,
         metric,
@@ -89,11 +93,13 @@ __all__ = [
     "Device",
     "MXNetError",
     "__version__",
+    "amp",
     "attribute",
     "autograd",
     "base",
     "callback",
     "context",
+    "contrib",
     "cpu",
     "cpu_pinned",
     "current_context",
@@ -106,6 +112,8 @@ __all__ = [
     "gpu",
     "init",
     "initializer",
+    "kv",
+    "kvstore",
     "lr_scheduler",
     "memory",
     "metric",
@@ -129,14 +137,17 @@ __all__ = [
 # Imported when they are first used, which keeps `import gluonish` quick.
 _LATER = frozenset(
     {
+        "amp",
         "attribute",
         "callback",
+        "contrib",
         "datasets",
         "device",
         "engine",
         "gluon",
         "init",
         "initializer",
+        "kvstore",
         "lr_scheduler",
         "memory",
         "metric",
@@ -152,7 +163,7 @@ _LATER = frozenset(
     }
 )
 # MXNet's short names of such modules.
-_SHORT = {"mon": "monitor"}
+_SHORT = {"kv": "kvstore", "mon": "monitor"}
 
 
 def __getattr__(name: str) -> Any:

@@ -8,9 +8,19 @@ from typing import Any
 
 from gluonish import _core
 from gluonish._core import NDArray
-from gluonish.errors import ArgumentError, FileDenied, FileError, FileNotFound, UnsupportedError
+from gluonish.errors import ArgumentError, FileDenied, FileError, FileNotFound, MXNetError, UnsupportedError
 
-__all__ = ["PathLike", "format_of", "is_path", "load", "load_bytes", "local_path", "metadata_of", "read_whole", "write_whole"]
+__all__ = [
+    "PathLike",
+    "format_of",
+    "is_path",
+    "load",
+    "load_bytes",
+    "local_path",
+    "metadata_of",
+    "read_whole",
+    "write_whole",
+]
 
 PathLike = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 
@@ -122,7 +132,8 @@ def _sync_folder(folder: str) -> None:
             os.close(handle)
 
 
-def _refused(error: OSError, path: str, what: str) -> FileError:
-    kinds = {FileNotFoundError: FileNotFound, PermissionError: FileDenied}
-    kind = next((ours for theirs, ours in kinds.items() if isinstance(error, theirs)), FileError)
-    return kind(f"'{path}' cannot be {what}: {error.strerror or error}")
+def _refused(error: OSError, path: str, what: str) -> MXNetError:
+    text = f"'{path}' cannot be {what}: {error.strerror or error}"
+    if isinstance(error, FileNotFoundError):
+        return FileNotFound(text)
+    return FileDenied(text) if isinstance(error, PermissionError) else FileError(text)

@@ -51,5 +51,6 @@ def _checked(key: Any, what: str) -> Key:
 
 def _kind(values: Any) -> str:
     if isinstance(values, list | tuple):
-        return f"a {type(values).__name__} of {len(values)}: {', '.join(type(v).__name__ for v in values[:4]) or 'nothing'}"
+        kinds = ", ".join(type(value).__name__ for value in values[:4])
+        return f"a {type(values).__name__} of {len(values)}{': ' * bool(kinds)}{kinds}"
     return type(values).__name__

@@ -8,7 +8,7 @@ from gluonish._files import PathLike
 from gluonish._registry import Registry
 from gluonish.errors import ArgumentError, UnsupportedError
 
-__all__ = ["Key", "KVStoreBase", "StoreError", "Values", "create"]
+__all__ = ["KVStoreBase", "Key", "StoreError", "Values", "create"]
 
 Key = int | str
 Values = NDArray | Sequence[NDArray]
@@ -118,5 +118,7 @@ def create(name: str = "local") -> Any:
     known = ", ".join(map(repr, names))
     for what, waiting in _WAITING.items():
         if key in waiting:
-            raise UnsupportedError(f"create: stores of kind {name!r} are not built yet, they wait for {what}; there are {known}")
+            raise UnsupportedError(
+                f"create: stores of kind {name!r} are not built yet, they wait for {what}; there are {known}"
+            )
     raise ArgumentError(f"create: {name!r} is not the name of a store; there are {known}")

@@ -215,8 +215,8 @@ class KVStore(KVStoreBase):
         first = next(iter(self._held), beside)
         if isinstance(key, str) != isinstance(first, str):
             raise StoreError(
-                f"{function}: key {key!r} is a {type(key).__name__}, but key {first!r} is a {type(first).__name__}: the "
-                "keys of a store are all of one type"
+                f"{function}: key {key!r} is a {type(key).__name__}, but key {first!r} is a {type(first).__name__}: "
+                "the keys of a store are all of one type"
             )
 
 
