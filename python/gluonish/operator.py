@@ -48,7 +48,7 @@ __all__ = [
     "register",
 ]
 
-__getattr__ = explained("gluonish.operator", __all__, {"symbols": "NDArrayOp NumpyOp PythonOp"})
+__getattr__ = explained("gluonish.operator", __all__)
 
 Shapes = Sequence[Sequence[int]]
 Prop = TypeVar("Prop", bound="type[CustomOpProp]")
