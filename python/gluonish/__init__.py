@@ -9,6 +9,7 @@
 :mod:`engine`       threads, and the serial engine; :mod:`memory`, :mod:`profiler`
 :mod:`errors`       exceptions
 :mod:`gluon`        networks: blocks, parameters, layers
+:mod:`optimizer`    how training changes weights
 :mod:`datasets`     small data sets inside the package
 ==================  ===================================================================================
 
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
         np,
         npx,
         operator,
+        optimizer,
         profiler,
         runtime,
         test_utils,
@@ -116,6 +118,8 @@ __all__ = [
     "npx",
     "num_gpus",
     "operator",
+    "opt",
+    "optimizer",
     "profiler",
     "random",
     "runtime",
@@ -143,6 +147,7 @@ _LATER = frozenset(
         "np",
         "npx",
         "operator",
+        "optimizer",
         "profiler",
         "runtime",
         "test_utils",
@@ -150,7 +155,7 @@ _LATER = frozenset(
     }
 )
 # MXNet's short names of such modules.
-_SHORT = {"mon": "monitor"}
+_SHORT = {"mon": "monitor", "opt": "optimizer"}
 
 
 def __getattr__(name: str) -> Any:
