@@ -210,7 +210,7 @@ def Custom(*data: NDArray, op_type: str | None = None, name: str | None = None, 
     prop = prop_class(**{key: str(value) for key, value in kwargs.items() if key not in named})
     names = [*prop.list_arguments(), *prop.list_auxiliary_states()]
     arrays = _by_name(f"Custom '{op_type}'", data, named, names)
-    made = _Call(f"Custom '{op_type}'", prop, len(prop.list_arguments()))(*arrays)
+    made = _Custom(f"Custom '{op_type}'", prop, len(prop.list_arguments()))(*arrays)
     return made[0] if len(made) == 1 else list(made)
 
 
@@ -224,7 +224,7 @@ def _by_name(what: str, data: tuple[NDArray, ...], named: dict[str, NDArray], na
     return [arrays[name] for name in names]
 
 
-class _Call(Function):
+class _Custom(Function):
     """One call of a custom operation, as autograd sees it."""
 
     def __init__(self, what: str, prop: CustomOpProp, count: int) -> None:
