@@ -13,7 +13,7 @@ import pytest
 import gluonish as mx
 from gluonish import nd
 from gluonish import test_utils as tu
-from gluonish.gluon import HybridBlock
+from gluonish.gluon import HybridBlock, nn
 
 
 def fails(function, *args, says=None, **kwargs):
@@ -48,7 +48,7 @@ def test_tolerances_are_those_of_the_types():
         fails(tu.assert_almost_equal, one.astype(dtype), (one * bad).astype(dtype))
     tu.assert_almost_equal(nd.array([1.0], dtype="bfloat16"), np.array([1.05], "float32"))
     fails(tu.assert_almost_equal, nd.array([1], dtype="int32"), nd.array([2], dtype="int32"))
-    fails(tu.assert_almost_equal, np.array([1], "uint8"), np.array([2], "uint8"), says="largest error is 1")
+    fails(tu.assert_almost_equal, np.array([1], "uint8"), np.array([2], "uint8"), says="off by 1")
     assert tu.get_tols(one, one.astype("float16"), None, None) == (1e-2, 1e-1)
     assert tu.get_tolerance(one, {np.dtype("float64"): 5}, {}) == 5
     assert tu.get_rtol() == 1e-5
@@ -85,7 +85,7 @@ def test_the_worst_places_are_shown_first():
     with pytest.raises(AssertionError) as raised:
         tu.assert_almost_equal(a, b, rtol=0, atol=0.5)
     text = str(raised.value)
-    assert "largest error is 5 at (2, 2): a=0.0, b=5.0" in text
+    assert "off by 5 at (2, 2): a=0.0, b=5.0" in text
     assert text.index("(2, 2)") < text.index("(0, 1)")
     with pytest.raises(AssertionError) as raised:
         tu.assert_almost_equal(a, b, rtol=0, atol=0.5, mismatches=(1, 1))
@@ -425,3 +425,10 @@ def test_names_that_wait_say_what_for(name, why):
 def test_names_that_are_none():
     with pytest.raises(AttributeError, match="did you mean assert_almost_equal"):
         tu.assert_almost_equals
+
+
+def test_numeric_gradient_of_layers():
+    for layer, shape in ((nn.Dense(3), (2, 4)), (nn.BatchNorm(), (4, 3))):
+        layer.initialize(mx.init.Normal(0.5))
+        tu.check_numeric_gradient(layer, [np.random.randn(*shape)], rtol=1e-2, atol=2e-3)
+        tu.check_numeric_gradient(layer, [np.random.randn(*shape)], rtol=1e-2, atol=2e-3, use_forward_train=False)

@@ -118,7 +118,7 @@ def assert_almost_equal(
     >>> assert_almost_equal(np.array([1.0, 2.0]), np.array([1.0, 2.5]))
     Traceback (most recent call last):
         ...
-    AssertionError: a and b differ at 1 of 2 places (rtol=1e-05, atol=1e-20); the largest error is ... at (1,): ...
+    AssertionError: a and b differ at 1 of 2 places (rtol=1e-05, atol=1e-20); the worst is off by ... at (1,): ...
     """
     rtol, atol = get_tols(a, b, rtol, atol)
     _assert_close(_host(a), _host(b), rtol, atol, 0.0, names, equal_nan, use_broadcast, mismatches)
@@ -184,24 +184,25 @@ def _assert_close(
     wrong = ~np.isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)
     if wrong.sum() <= etol * wrong.size:
         return
-    order = _worst_first(a, b, rtol, atol, wrong)
-    where, error = locationError(a, b, order[0], names)
-    shown = "\n".join(locationError(a, b, place, names)[0] for place in order[1 : min(mismatches)])
+    worst = _worst_first(a, b, rtol, atol, wrong, max(1, min(mismatches)))
+    where, error = locationError(a, b, worst[0], names)
+    shown = "\n".join(locationError(a, b, place, names)[0] for place in worst[1:])
     allowed = f", etol={etol:g}" if etol else ""
     raise AssertionError(
         f"{names[0]} and {names[1]} differ at {wrong.sum()} of {wrong.size} places (rtol={rtol:g}, atol={atol:g}"
-        f"{allowed}); the largest error is {error:g} at {where}" + (f"\n{shown}" if shown else "")
+        f"{allowed}); the worst is off by {error:g} at {where}" + (f"\n{shown}" if shown else "")
     )
 
 
-def _worst_first(a: Host, b: Host, rtol: float, atol: float, wrong: Host) -> list[tuple[int, ...]]:
-    """Places that are wrong, by how many times the tolerance they are off."""
+def _worst_first(a: Host, b: Host, rtol: float, atol: float, wrong: Host, count: int) -> list[tuple[int, ...]]:
+    """Places that are wrong, by how many times the tolerance they are off: so many of them."""
+    places = np.flatnonzero(wrong)
+    x, y = a.ravel()[places], b.ravel()[places]
     with np.errstate(all="ignore"):
-        times = np.abs(a - b) / (atol + rtol * np.abs(b) + 1e-300)
+        times = np.abs(x - y) / (atol + rtol * np.abs(y) + 1e-300)
     times = np.where(np.isnan(times), np.inf, times)
-    places = np.argwhere(wrong)
-    ranked = sorted(places.tolist(), key=lambda place: -times[tuple(place)])
-    return [tuple(place) for place in ranked]
+    order = places[np.argsort(-times, kind="stable")[:count]]
+    return [tuple(int(i) for i in np.unravel_index(place, wrong.shape)) for place in order]
 
 
 def locationError(
@@ -215,7 +216,7 @@ def locationError(
     x, y = _host(a)[index], _host(b)[index]
     with np.errstate(all="ignore"):
         error = float(np.abs(np.subtract(x, y, dtype="float64")))
-    word = "the largest error is at " if maxError else ""
+    word = "the worst is at " if maxError else ""
     return f"{word}{tuple(int(i) for i in index)}: {names[0]}={x}, {names[1]}={y}", error
 
 
