@@ -165,6 +165,8 @@ class TestBasicCells:
         cell = filled(rnn.GRUCell(HIDDEN, input_size=WIDTH))
         x, h = array(RNG.normal(size=(BATCH, WIDTH))), array(RNG.normal(size=(BATCH, HIDDEN)))
         np.testing.assert_array_equal(cell(x, h)[0].asnumpy(), cell(x, [h])[0].asnumpy())
+        one, other = (cell.unroll(1, [x], begin)[0][0].asnumpy() for begin in (h, [h]))
+        np.testing.assert_array_equal(one, other)
 
     def test_states(self):
         cell = rnn.LSTMCell(HIDDEN)
@@ -174,6 +176,8 @@ class TestBasicCells:
         cell.initialize()
         with pytest.raises(ValueError, match="LSTMCell: states must be a list of 2, got 1"):
             cell(nd.ones((3, 4)), [nd.zeros((3, 6))])
+        with pytest.raises(ValueError, match=r"LSTMCell: a state of shape \(3, 5\) does not fit: \(3, 6\) is needed"):
+            cell(nd.ones((3, 4)), [nd.zeros((3, 6)), nd.zeros((3, 5))])
 
     def test_arguments(self):
         with pytest.raises(ValueError, match="hidden_size=0"):
@@ -303,6 +307,17 @@ class TestModifiers:
         with pytest.raises(AssertionError, match="inside of a modifier"):
             cell.begin_state(batch_size=1)
         assert len(outer.begin_state(batch_size=1)) == 1
+
+    def test_cells_that_are_not_hybrid_are_left_alone(self):
+        class Plain(rnn.RecurrentCell):
+            def state_info(self, batch_size=0):
+                return []
+
+        for around in (rnn.ResidualCell, lambda c: stacked(rnn.HybridSequentialRNNCell, c)):
+            cell = Plain()
+            with pytest.raises(ValueError, match="must be HybridBlocks"):
+                around(cell)
+            assert cell.begin_state(batch_size=1) == []
 
     def test_after_an_error_it_is_still_inside(self):
         base = rnn.GRUCell(3)

@@ -46,7 +46,8 @@ class _RNNLayer(HybridBlock):
         kind = type(self).__name__
         if layout not in ("TNC", "NTC"):
             raise CellError(f"{kind}: layout={layout!r} must be 'TNC' or 'NTC'")
-        for name, size in (("hidden_size", hidden_size), ("num_layers", num_layers)):
+        sizes = {"hidden_size": hidden_size, "num_layers": num_layers, "projection_size": projection_size or 1}
+        for name, size in sizes.items():
             if size < 1:
                 raise ArgumentError(f"{kind}: {name}={size!r} must be at least 1")
         self._mode = mode
@@ -155,6 +156,11 @@ class _RNNLayer(HybridBlock):
     ) -> Output:
         if inputs.ndim != 3:
             raise self._not_a_sequence(inputs)
+        if inputs.shape[2] != self._width():
+            raise ShapeError(
+                f"{type(self).__name__}: inputs of shape {inputs.shape} have the width {inputs.shape[2]}, but the "
+                f"layer's is {self._width()}: that of l0_i2h_weight, {self.l0_i2h_weight.shape}"
+            )
         batch = inputs.shape[self._layout.index("N")]
         if states is None:
             begin = self.begin_state(batch, ctx=inputs.context, dtype=inputs.dtype)

@@ -136,7 +136,7 @@ class _RNN(_ConvCell):
         i2h_bias: NDArray,
         h2h_bias: NDArray,
     ) -> tuple[NDArray, list[NDArray]]:
-        (h,) = states_of(self, states, 1)
+        (h,) = states_of(self, inputs, states)
         i2h, h2h = self._products(F, inputs, h, (i2h_weight, h2h_weight, i2h_bias, h2h_bias))
         output = activate(F, i2h + h2h, self._activation)
         return output, [output]
@@ -159,7 +159,7 @@ class _LSTM(_ConvCell):
         i2h_bias: NDArray,
         h2h_bias: NDArray,
     ) -> tuple[NDArray, list[NDArray]]:
-        h, c = states_of(self, states, 2)
+        h, c = states_of(self, inputs, states)
         i2h, h2h = self._products(F, inputs, h, (i2h_weight, h2h_weight, i2h_bias, h2h_bias))
         h, c = lstm_step(F, i2h + h2h, c, self._channel_axis, self._activation)
         return h, [h, c]
@@ -179,7 +179,7 @@ class _GRU(_ConvCell):
         i2h_bias: NDArray,
         h2h_bias: NDArray,
     ) -> tuple[NDArray, list[NDArray]]:
-        (h,) = states_of(self, states, 1)
+        (h,) = states_of(self, inputs, states)
         i2h, h2h = self._products(F, inputs, h, (i2h_weight, h2h_weight, i2h_bias, h2h_bias))
         output = gru_step(F, i2h, h2h, h, self._channel_axis, self._activation)
         return output, [output]
