@@ -139,6 +139,16 @@ def test_several_outputs():
     assert x.grad.tolist() == [[1, 1], [10, 10]]
 
 
+def test_results_can_be_written_to_arrays():
+    x, total, signs = nd.ones((2, 3)), nd.zeros(2), nd.zeros((2, 3), dtype="int8")
+    made = nd.Custom(x, op_type="test_parts", out=[total, signs])
+    assert made[0] is total
+    assert (total.tolist(), signs.tolist()) == ([3, 3], [[1, 1, 1]] * 2)
+    out = nd.zeros((2, 3))
+    assert nd.Custom(x, x, nd.zeros(1), op_type="test_scale", out=out) is out
+    assert (out.asnumpy() == 2).all()
+
+
 def test_a_layer_that_is_a_loss():
     x, label = variable([[1.0, 2.0, 3.0], [1.0, 1.0, 1.0]]), nd.array([2, 0])
     with autograd.record():
