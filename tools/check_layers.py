@@ -80,6 +80,7 @@ MODULES: list[tuple[str, ...]] = [
         "gluon.metric",
         "gluon.trainer",
         "gluon._trained",
+        "gluon._trainer_states",
         "gluon.fit",
         "gluon.callbacks",
     ),

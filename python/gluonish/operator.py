@@ -33,6 +33,7 @@ from gluonish._core import NDArray
 from gluonish._create import shape_of
 from gluonish._dtype import dtype_name
 from gluonish._missing import explained
+from gluonish._rows import store, store_all
 from gluonish.autograd import Function
 from gluonish.context import Context, from_index
 from gluonish.errors import ArgumentError, ShapeError
@@ -197,7 +198,7 @@ def register(reg_name: str) -> Callable[[Prop], Prop]:
     return known
 
 
-def Custom(*data: NDArray, op_type: str | None = None, name: str | None = None, **kwargs: Any) -> Any:
+def Custom(*data: NDArray, op_type: str | None = None, out: Any = None, name: str | None = None, **kwargs: Any) -> Any:
     """Runs the operation that is registered as ``op_type``: an array, or a list where it has several outputs.
 
     Inputs, and behind them states, come by position or by name; other arguments go to the `CustomOpProp`, as strings.
@@ -210,8 +211,10 @@ def Custom(*data: NDArray, op_type: str | None = None, name: str | None = None, 
     prop = prop_class(**{key: str(value) for key, value in kwargs.items() if key not in named})
     names = [*prop.list_arguments(), *prop.list_auxiliary_states()]
     arrays = _by_name(f"Custom '{op_type}'", data, named, names)
-    made = _Call(f"Custom '{op_type}'", prop, len(prop.list_arguments()))(*arrays)
-    return made[0] if len(made) == 1 else list(made)
+    made = _Custom(f"Custom '{op_type}'", prop, len(prop.list_arguments()))(*arrays)
+    if len(made) == 1:
+        return store(made[0], out, "Custom")
+    return store_all(list(made), out, "Custom")
 
 
 def _by_name(what: str, data: tuple[NDArray, ...], named: dict[str, NDArray], names: list[str]) -> list[NDArray]:
@@ -224,7 +227,7 @@ def _by_name(what: str, data: tuple[NDArray, ...], named: dict[str, NDArray], na
     return [arrays[name] for name in names]
 
 
-class _Call(Function):
+class _Custom(Function):
     """One call of a custom operation, as autograd sees it."""
 
     def __init__(self, what: str, prop: CustomOpProp, count: int) -> None:

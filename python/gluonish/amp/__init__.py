@@ -21,7 +21,8 @@ first gradient is infinite, so that step is skipped, and the second has half the
 [[0.5, 0.5]] float16
 """
 
-from gluonish.amp.convert import convert_hybrid_block, convert_model, convert_symbol
+from gluonish._missing import explained
+from gluonish.amp.convert import convert_hybrid_block
 from gluonish.amp.lists import (
     list_conditional_fp32_ops,
     list_fp32_ops,
@@ -37,8 +38,6 @@ from gluonish.amp.training import init, init_trainer, scale_loss, unscale
 __all__ = [
     "LossScaler",
     "convert_hybrid_block",
-    "convert_model",
-    "convert_symbol",
     "init",
     "init_trainer",
     "list_conditional_fp32_ops",
@@ -51,3 +50,5 @@ __all__ = [
     "scale_loss",
     "unscale",
 ]
+
+__getattr__ = explained("gluonish.amp", __all__, {"symbols": "convert_model convert_symbol"})

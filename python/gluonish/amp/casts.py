@@ -124,6 +124,8 @@ def _replace(face: ModuleType, path: str, casts: Casts) -> None:
     def call(*args: Any, **kwargs: Any) -> Any:
         return casts.call(path, function, args, kwargs)
 
+    if hasattr(function, "parameter_shapes"):  # what tells blocks the shapes of their parameters
+        vars(call)["parameter_shapes"] = function.parameter_shapes
     setattr(module, name, call)
     _originals.append((module, name, function))
 

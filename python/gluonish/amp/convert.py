@@ -2,16 +2,15 @@
 
 from collections.abc import Iterable
 from copy import deepcopy
-from typing import Any, NoReturn
 
 from gluonish.amp.casts import CastingFunctions, Casts, Conditions
 from gluonish.amp.lists import list_lp16_use_fp32_params
 from gluonish.context import Context
-from gluonish.errors import ArgumentError, UnsupportedError
+from gluonish.errors import ArgumentError
 from gluonish.gluon.block import Block
 from gluonish.gluon.hybrid_block import HybridBlock
 
-__all__ = ["convert_hybrid_block", "convert_model", "convert_symbol"]
+__all__ = ["convert_hybrid_block"]
 
 
 def convert_hybrid_block(
@@ -71,17 +70,3 @@ def convert_hybrid_block(
     if ctx is not None:
         made.collect_params().reset_ctx(ctx)
     return made
-
-
-def convert_model(*args: Any, **kwargs: Any) -> NoReturn:
-    """MXNet's conversion of a symbol with its parameters. There are no symbols yet."""
-    raise UnsupportedError(
-        "convert_model: waits for symbols, which are not built yet; convert_hybrid_block takes blocks"
-    )
-
-
-def convert_symbol(*args: Any, **kwargs: Any) -> NoReturn:
-    """MXNet's conversion of a symbol. There are no symbols yet."""
-    raise UnsupportedError(
-        "convert_symbol: waits for symbols, which are not built yet; convert_hybrid_block takes blocks"
-    )

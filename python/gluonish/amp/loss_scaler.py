@@ -1,12 +1,12 @@
 """The factor of the loss: as large as it can be without gradients that overflow. It lives on the device."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from gluonish import _core, nd
 from gluonish._core import NDArray
 from gluonish.autograd import pause
 from gluonish.context import Context
-from gluonish.errors import ArgumentError
+from gluonish.errors import ArgumentError, FormatError
 
 __all__ = ["LossScaler"]
 
@@ -81,6 +81,22 @@ class LossScaler:
             self._scale = scale
         self._in_use = False
         return result
+
+    def state(self) -> dict[str, NDArray]:
+        """What is saved of it."""
+        return {"scale": self._scale, "good": self._good}
+
+    def check_state(self, state: Mapping[str, NDArray]) -> None:
+        """Raises where it is not what ``state`` gave; nothing at all leaves the factor as it is."""
+        wanted = {"scale", "good"}
+        fits = set(state) == wanted and all(x.shape == (1,) and x.dtype == "float32" for x in state.values())
+        if state and not (fits and 0 < float(state["scale"]) <= _LARGEST):
+            raise FormatError("load_states: the factor of the loss in the file is damaged")
+
+    def set_state(self, state: Mapping[str, NDArray]) -> None:
+        """Takes what ``state`` gave."""
+        self.check_state(state)
+        self._scale, self._good = (state[name].as_in_context(self._scale.ctx) for name in ("scale", "good"))
 
     def _all_finite(self, gradients: Sequence[NDArray]) -> NDArray:
         """1 where all are finite, else 0, beside the factor."""

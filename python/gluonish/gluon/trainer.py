@@ -1,7 +1,7 @@
 """Trainer: applies an optimizer to the parameters of a network, on one device or several."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any, NoReturn
 
 from gluonish import _files, nd
@@ -12,6 +12,7 @@ from gluonish._files import PathLike
 from gluonish.autograd import pause
 from gluonish.context import from_index
 from gluonish.errors import ArgumentError, UnsupportedError
+from gluonish.gluon import _trainer_states
 from gluonish.gluon._freshness import kept, use
 from gluonish.gluon._parameter import ParameterError
 from gluonish.gluon._trained import Reached, StaleGradientError, devices_of, parameters_of, reached
@@ -110,25 +111,32 @@ class Trainer:
 
     # Training.
 
-    def step(self, batch_size: float, ignore_stale_grad: bool = False) -> None:
+    def step(self, batch_size: float, ignore_stale_grad: bool = False, closure: Callable[[], Any] | None = None) -> Any:
         """Updates the parameters by their gradients, which are summed over devices and divided by ``batch_size``.
 
         Losses are one number for each example, so the size of the whole batch, of all devices together, is what makes
         the mean. A parameter whose gradient is not new raises `StaleGradientError`, a UserWarning, before anything
         changes; ``ignore_stale_grad`` skips it.
+
+        ``closure`` is a function that computes the loss and calls ``backward``: it is called, and what it returned is
+        returned. `LBFGS` needs one, and calls it several times.
         """
         size = _batch_size(batch_size, "step")
         self._start()
+        if self._optimizer.needs_closure:
+            return self._minimize(size, closure)
+        loss = None if closure is None else closure()
         found = reached(self._params, ignore_stale_grad)
         self._waiting_batches += 1
         self._waiting_examples += size
         if self._waiting_batches < self._accumulate:
-            return
+            return loss
         size, self._waiting_batches, self._waiting_examples = self._waiting_examples, 0, 0.0
         with pause():
             self._move(found, size)
             if self._accumulate > 1:
                 self._zero()
+        return loss
 
     def allreduce_grads(self) -> None:
         """Sums the gradients over devices, for code that looks at them before ``update``: to clip them, for example.
@@ -272,6 +280,23 @@ class Trainer:
         for parameter in trained:
             use(parameter)
 
+    def _minimize(self, size: float, closure: Callable[[], Any] | None) -> Any:
+        """A step of an optimizer that computes the loss itself, as often as it wants."""
+        name = type(self._optimizer).__name__
+        if closure is None:
+            raise ArgumentError(f"step: {name} needs closure=, a function that computes the loss and calls backward")
+        if len(self._devices) > 1 or self._accumulate > 1 or self._amp_loss_scaler is not None:
+            raise UnsupportedError(f"step: {name} works on one device, without accumulate and scaled losses")
+        trained = [parameter for parameter in self._params if parameter.grad_req != "null"]
+        weights = [parameter.data() for parameter in trained]
+        rescale = self._optimizer.rescale_grad = self._scale / size
+        loss = self._optimizer.minimize(
+            lambda: closure() * rescale, weights, [parameter.grad() for parameter in trained]
+        )
+        for parameter in trained:
+            use(parameter)
+        return loss
+
     # Checks.
 
     def _check_manual(self, function: str) -> None:
@@ -298,12 +323,17 @@ class Trainer:
         return [self._kvstore._updater] if self._update_on_kvstore else self._updaters
 
     def _state_bytes(self) -> bytes:
-        states: bytes = self._holders()[0].get_states(dump_optimizer=True)
-        return states
+        return _trainer_states.pack(self._holders()[0].get_states(dump_optimizer=True), self._amp_loss_scaler)
 
     def _set_states(self, states: bytes) -> None:
+        """Everything is looked at before anything changes."""
+        _trainer_states.check(states, self._optimizer, self._params)
+        scaling = _trainer_states.unpack(states, self._amp_loss_scaler)
         for updater in self._holders():
             updater.set_states(states)
+        _trainer_states.spread_counts(self._optimizer, [from_index(device).device_id for device in self._devices])
+        if scaling:
+            self._amp_loss_scaler.set_state(scaling)
 
 
 def _on(factor: float | NDArray, device: int) -> float | NDArray:
@@ -312,7 +342,7 @@ def _on(factor: float | NDArray, device: int) -> float | NDArray:
     return factor
 
 
-def _optimizer_of(given: Any, params: Mapping[str, Any] | None, param_dict: dict[int, Any]) -> Any:
+def _optimizer_of(given: Any, params: Mapping[str, Any] | None, param_dict: dict[Hashable, Any]) -> Any:
     if isinstance(given, optimizers.Optimizer):
         if params:
             raise ParameterError(
