@@ -10,6 +10,7 @@
 :mod:`errors`       exceptions
 :mod:`gluon`        networks: blocks, parameters, layers, and the trainer
 :mod:`init`         initializers; :mod:`lr_scheduler` learning rates; :mod:`metric` metrics
+:mod:`optimizer`    how training changes weights
 :mod:`kvstore`      what sums gradients of several devices; :mod:`amp` mixed precision
 :mod:`callback`     progress and checkpoints; :mod:`monitor` what layers make; :mod:`test_utils`
 :mod:`datasets`     small data sets inside the package
@@ -76,6 +77,7 @@ if TYPE_CHECKING:
         np,
         npx,
         operator,
+        optimizer,
         profiler,
         runtime,
         test_utils,
@@ -126,6 +128,8 @@ __all__ = [
     "npx",
     "num_gpus",
     "operator",
+    "opt",
+    "optimizer",
     "profiler",
     "random",
     "runtime",
@@ -156,6 +160,7 @@ _LATER = frozenset(
         "np",
         "npx",
         "operator",
+        "optimizer",
         "profiler",
         "runtime",
         "test_utils",
@@ -163,7 +168,7 @@ _LATER = frozenset(
     }
 )
 # MXNet's short names of such modules.
-_SHORT = {"kv": "kvstore", "mon": "monitor"}
+_SHORT = {"kv": "kvstore", "mon": "monitor", "opt": "optimizer"}
 
 
 def __getattr__(name: str) -> Any:
