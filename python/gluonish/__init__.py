@@ -10,8 +10,8 @@
 :mod:`errors`       exceptions
 :mod:`gluon`        networks: blocks, parameters, layers, and the trainer
 :mod:`init`         initializers; :mod:`lr_scheduler` learning rates; :mod:`metric` metrics
-:mod:`optimizer`    how training changes weights; :mod:`amp` mixed precision
-:mod:`kvstore`      what sums gradients of several devices
+:mod:`optimizer`    how training changes weights
+:mod:`kvstore`      what sums gradients of several devices; :mod:`amp` mixed precision
 :mod:`callback`     progress and checkpoints; :mod:`monitor` what layers make; :mod:`test_utils`
 :mod:`datasets`     small data sets inside the package
 ==================  ===================================================================================

@@ -85,12 +85,22 @@ def test_networks_train_near_float32(dtype):
             else:
                 with amp.init(scope):
                     loss = gluon.loss.SoftmaxCrossEntropyLoss()(net(X), nd.array([0, 1, 2, 3]))
+        assert kind(loss) == "float32"
         loss.backward()
         gradients.append(net[0].weight.grad())
     assert kind(gradients[1]) == kind(mixed[0].weight.data()) == "float32"
     wanted = gradients[0].asnumpy()
     np.testing.assert_allclose(gradients[1].asnumpy(), wanted, atol=0.05 * np.abs(wanted).max())
     assert (gradients[1].asnumpy() != wanted).any()
+
+
+def test_losses_are_wide():
+    pred, label = nd.ones((2, 3), dtype="float16"), nd.array([0, 2])
+    losses = [gluon.loss.SoftmaxCrossEntropyLoss(), gluon.loss.SoftmaxCELoss(axis=1)]
+    with amp.init("float16"):
+        assert {kind(loss(pred, label)) for loss in losses} == {"float32"}
+        assert kind(gluon.loss.L2Loss()(pred, pred)) == "float32"
+    assert {kind(loss(pred, label)) for loss in losses} == {"float16"}
 
 
 def test_lists_can_be_changed():

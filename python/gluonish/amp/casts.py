@@ -9,6 +9,8 @@ from gluonish import nd
 from gluonish._core import NDArray
 from gluonish.amp.lists import CONDITIONAL, FLOAT32, LOW, check_dtype
 from gluonish.errors import ArgumentError
+from gluonish.gluon.hybrid_block import HybridBlock
+from gluonish.gluon.loss import Loss
 
 __all__ = ["CastingFunctions", "Casts", "current", "switch"]
 
@@ -101,17 +103,27 @@ def current() -> Casts | None:
 
 
 def switch(casts: Casts | None) -> Casts | None:
-    """Puts casting functions in the place of those of `nd` and `np`, or the old ones back; returns what was on."""
+    """Puts casting functions in the place of those of `nd` and `np`, or the old ones back; returns what was on.
+
+    Losses get everything in float32, whatever ops they are made of.
+    """
     global _current
     for module, name, function in _originals:
         setattr(module, name, function)
     _originals.clear()
+    if "forward" in vars(Loss):
+        del Loss.forward
     before, _current = _current, casts
     if casts is not None:
+        setattr(Loss, "forward", _loss_in_float32)  # noqa: B010 - it stands in for the method of HybridBlock
         for path in sorted(casts.names):
             for module in (nd, _np()):
                 _replace(module, path, casts)
     return before
+
+
+def _loss_in_float32(loss: Any, *args: Any) -> Any:
+    return HybridBlock.forward(loss, *(_cast(value, "float32") for value in args))
 
 
 def _replace(face: ModuleType, path: str, casts: Casts) -> None:

@@ -41,7 +41,8 @@ def init(
     conditional_fp32_ops
         Functions that run in float32 where an argument has one of some values: ``("LeakyReLU", "act_type", ["elu"])``.
 
-    Functions of `nd` and `np` cast; operators and methods of arrays run in the types that they are given.
+    Functions of `nd` and `np` cast, and losses compute in float32; operators and methods of arrays run in the types
+    that they are given.
 
     >>> from gluonish import nd
     >>> with init("bfloat16"):

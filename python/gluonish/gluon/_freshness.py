@@ -9,27 +9,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from gluonish import _core
-from gluonish._core import NDArray
 
 if TYPE_CHECKING:
     from gluonish.gluon._parameter import Parameter
 
-__all__ = ["gradients", "is_fresh", "kept", "use"]
-
-
-def gradients(parameter: "Parameter") -> list[tuple[int, NDArray]]:
-    """The gradient on each device, by the core's number of the device."""
-    return [(device, gradient) for device, copy in parameter._copies.items() if (gradient := copy.grad) is not None]
-
-
-def is_fresh(parameter: "Parameter", device: int, gradient: NDArray) -> bool:
-    """Whether a gradient was written since it was last used; a new one is full of zeros, and not fresh."""
-    return _core.version(gradient) != parameter._used.get(device, 0)
-
-
-def use(parameter: "Parameter") -> None:
-    """Remembers that an update has used the gradients."""
-    parameter._used = {device: _core.version(gradient) for device, gradient in gradients(parameter)}
+__all__ = ["kept"]
 
 
 @contextmanager
@@ -38,8 +22,8 @@ def kept(parameters: Iterable["Parameter"]) -> Iterator[None]:
     stale = [
         (parameter, device, gradient)
         for parameter in parameters
-        for device, gradient in gradients(parameter)
-        if not is_fresh(parameter, device, gradient)
+        for device, copy in parameter._copies.items()
+        if (gradient := copy.grad) is not None and _core.version(gradient) == parameter._used.get(device, 0)
     ]
     yield
     for parameter, device, gradient in stale:

@@ -13,9 +13,9 @@ from gluonish.autograd import pause
 from gluonish.context import from_index
 from gluonish.errors import ArgumentError, UnsupportedError
 from gluonish.gluon import _trainer_states
-from gluonish.gluon._freshness import kept, use
+from gluonish.gluon._freshness import kept
 from gluonish.gluon._parameter import ParameterError
-from gluonish.gluon._trained import Reached, StaleGradientError, devices_of, parameters_of, reached
+from gluonish.gluon._trained import Slot, StaleGradientError, devices_of, parameters_of, reached
 
 __all__ = ["StaleGradientError", "Trainer"]
 
@@ -70,6 +70,7 @@ class Trainer:
         accumulate: int = 1,
     ) -> None:
         self._params = parameters_of(params)
+        self._slots = [Slot(key, parameter) for key, parameter in enumerate(self._params)]
         self._devices = devices_of(self._params)
         self._optimizer = _optimizer_of(optimizer, optimizer_params, dict(enumerate(self._params)))
         self._updaters = [optimizers.get_updater(self._optimizer) for _ in self._devices]
@@ -126,7 +127,7 @@ class Trainer:
         if self._optimizer.needs_closure:
             return self._minimize(size, closure)
         loss = None if closure is None else closure()
-        found = reached(self._params, ignore_stale_grad)
+        found = reached(self._slots, ignore_stale_grad)
         self._waiting_batches += 1
         self._waiting_examples += size
         if self._waiting_batches < self._accumulate:
@@ -146,14 +147,14 @@ class Trainer:
         self._start()
         self._check_manual("allreduce_grads")
         with pause():
-            self._sum(reached(self._params, ignore_stale=True))
+            self._sum(reached(self._slots, ignore_stale=True))
 
     def update(self, batch_size: float, ignore_stale_grad: bool = False) -> None:
         """Updates the parameters by gradients that ``allreduce_grads`` summed: the second half of ``step``."""
         size = _batch_size(batch_size, "update")
         self._start()
         self._check_manual("update")
-        found = reached(self._params, ignore_stale_grad)
+        found = reached(self._slots, ignore_stale_grad)
         with pause():
             self._apply(found, self._factor(found, size))
 
@@ -180,8 +181,11 @@ class Trainer:
 
     def _start(self) -> None:
         """Makes the store at the first use, and gives it the parameters that it does not hold yet."""
-        if any(parameter._copies and list(parameter._copies) != self._devices for parameter in self._params):
-            self._move_to(devices_of(self._params))
+        if any(slot.changed() for slot in self._slots):
+            for slot in self._slots:
+                slot.look()
+            if any(slot.weights and list(slot.weights) != self._devices for slot in self._slots):
+                self._move_to(devices_of(self._params))
         if not self._started:
             self._make_store()
         if self._kvstore is not None and len(self._stored) < len(self._params):
@@ -226,7 +230,7 @@ class Trainer:
 
     # A step.
 
-    def _move(self, found: list[Reached], size: float) -> None:
+    def _move(self, found: list[Slot], size: float) -> None:
         """Updates the parameters that have new gradients, on all their devices."""
         factor = self._factor(found, size)
         if not self._update_on_kvstore:
@@ -234,51 +238,51 @@ class Trainer:
             self._apply(found, factor)
         elif found:
             self._optimizer.rescale_grad = _on(factor, self._devices[0])
-            self._push(found, [one.parameter.list_data() for one in found])
-            for one in found:
-                use(one.parameter)
+            self._push(found, [list(slot.weights.values()) for slot in found])
+            for slot in found:
+                slot.use()
 
-    def _factor(self, found: list[Reached], size: float) -> float | NDArray:
+    def _factor(self, found: list[Slot], size: float) -> float | NDArray:
         """What gradients are multiplied by. An array, which nobody waits for, where the loss is scaled."""
         rescale: float = self._scale / size
         if self._amp_loss_scaler is None or not found:
             return rescale
-        factor: NDArray = self._amp_loss_scaler.settle([gradient for one in found for gradient in one.fresh]) * rescale
+        factor: NDArray = self._amp_loss_scaler.settle([one for slot in found for one in slot.fresh()]) * rescale
         return factor
 
-    def _sum(self, found: list[Reached]) -> None:
+    def _sum(self, found: list[Slot]) -> None:
         if self._kvstore is not None and found:
-            self._push(found, [one.parameter.list_grad() for one in found])
+            self._push(found, [slot.gradients() for slot in found])
 
-    def _push(self, found: list[Reached], outs: list[list[NDArray]]) -> None:
+    def _push(self, found: list[Slot], outs: list[list[NDArray]]) -> None:
         """Gives the store new gradients, and writes what it makes of them. What was stale stays so."""
-        keys, values = [one.key for one in found], [one.fresh for one in found]
-        with kept(one.parameter for one in found):
+        keys, values = [slot.key for slot in found], [slot.fresh() for slot in found]
+        with kept([slot.parameter for slot in found]):
             if isinstance(self._kvstore, stores.KVStore):
                 self._kvstore.pushpull(keys, values, outs)
             else:
                 for place, (key, value, out) in enumerate(zip(keys, values, outs, strict=True)):
                     self._kvstore.pushpull(key, value, out=out, priority=-place)
 
-    def _apply(self, found: list[Reached], factor: float | NDArray) -> None:
+    def _apply(self, found: list[Slot], factor: float | NDArray) -> None:
         """One step of the optimizer on each device, for all its tensors at once."""
         if not found:
             return
-        keys = [one.key for one in found]
+        keys = [slot.key for slot in found]
         for device, updater in zip(self._devices, self._updaters, strict=True):
-            weights = [one.parameter._copies[device] for one in found]
+            weights = [slot.weights[device] for slot in found]
             self._optimizer.rescale_grad = _on(factor, device)
             updater(keys, [weight.grad for weight in weights], weights)
-        for one in found:
-            use(one.parameter)
+        for slot in found:
+            slot.use()
 
     def _zero(self) -> None:
-        trained = [parameter for parameter in self._params if parameter.grad_req != "null"]
+        trained = [slot for slot in self._slots if slot.parameter.grad_req != "null"]
         for device in self._devices:
-            gradients = [parameter._copies[device].grad for parameter in trained]
+            gradients = [slot.gradient(device) for slot in trained]
             nd.reset_arrays(*gradients, num_arrays=len(gradients))
-        for parameter in trained:
-            use(parameter)
+        for slot in trained:
+            slot.use()
 
     def _minimize(self, size: float, closure: Callable[[], Any] | None) -> Any:
         """A step of an optimizer that computes the loss itself, as often as it wants."""
@@ -287,14 +291,12 @@ class Trainer:
             raise ArgumentError(f"step: {name} needs closure=, a function that computes the loss and calls backward")
         if len(self._devices) > 1 or self._accumulate > 1 or self._amp_loss_scaler is not None:
             raise UnsupportedError(f"step: {name} works on one device, without accumulate and scaled losses")
-        trained = [parameter for parameter in self._params if parameter.grad_req != "null"]
-        weights = [parameter.data() for parameter in trained]
+        trained = [slot for slot in self._slots if slot.parameter.grad_req != "null"]
+        weights = [slot.parameter.data() for slot in trained]
         rescale = self._optimizer.rescale_grad = self._scale / size
-        loss = self._optimizer.minimize(
-            lambda: closure() * rescale, weights, [parameter.grad() for parameter in trained]
-        )
-        for parameter in trained:
-            use(parameter)
+        loss = self._optimizer.minimize(lambda: closure() * rescale, weights, [weight.grad for weight in weights])
+        for slot in trained:
+            slot.use()
         return loss
 
     # Checks.
