@@ -32,7 +32,10 @@ CRATES: dict[str, set[str]] = {
 MODULES: list[tuple[str, ...]] = [
     ("_core", "_version"),
     ("errors", "base", "_types", "_registry", "_scope", "_missing", "_waiting", "_dtype", "_faces"),
-    ("context", "device", "engine", "memory", "profiler", "settings", "datasets", "runtime", "util"),
+    (
+        *("context", "device", "engine", "memory", "profiler", "settings", "datasets", "runtime", "util"),
+        *("name", "attribute"),
+    ),
     (
         *("_rows", "_create", "_parts", "_interop", "_array", "_files", "autograd", "nd", "ndarray"),
         *("np", "numpy", "npx", "numpy_extension"),
@@ -50,16 +53,25 @@ MODULES: list[tuple[str, ...]] = [
         "image",
         "io",
         "amp",
+        "callback",
     ),
-    ("test_utils",),
-    ("gluon.parameter", "gluon.utils", "gluon._naming"),
+    (
+        *("gluon.parameter", "gluon._parameter", "gluon._parameter_dict", "gluon._errors", "gluon._serialization"),
+        *("gluon.utils", "gluon._naming", "gluon._arguments"),
+    ),
     (
         "gluon.block",
         "gluon.hybrid_block",
         "gluon.symbol_block",
-        "gluon._serialization",
-        "gluon._summary",
-        "gluon._hooks",
+        *(
+            "gluon._summary",
+            "gluon._hooks",
+            "gluon._aliases",
+            "gluon._contained",
+            "gluon._deferred",
+            "gluon._functions",
+        ),
+        *("gluon._located", "gluon._tree"),
     ),
     (
         "gluon.nn",
@@ -73,6 +85,7 @@ MODULES: list[tuple[str, ...]] = [
     ),
     ("gluon.model_zoo", "gluon.contrib", "gluon.probability"),
     ("gluon",),
+    ("test_utils", "monitor"),
     ("",),  # the package itself, which gathers the names
 ]
 

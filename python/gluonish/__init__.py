@@ -8,6 +8,7 @@
 :mod:`random`       the seed of random numbers
 :mod:`engine`       threads, and the serial engine; :mod:`memory`, :mod:`profiler`
 :mod:`errors`       exceptions
+:mod:`gluon`        networks: blocks, parameters, layers
 :mod:`datasets`     small data sets inside the package
 ==================  ===================================================================================
 
@@ -50,20 +51,43 @@ from gluonish.context import (  # noqa: E402
     gpu,
     num_gpus,
 )
-from gluonish.operator import callback  # noqa: E402
 
 if TYPE_CHECKING:
-    from gluonish import datasets, device, engine, memory, np, npx, operator, profiler, util
+    from gluonish import (
+        attribute,
+        callback,
+        datasets,
+        device,
+        engine,
+        gluon,
+        init,
+        initializer,
+        lr_scheduler,
+        memory,
+        metric,
+        monitor,
+        name,
+        np,
+        npx,
+        operator,
+        profiler,
+        runtime,
+        test_utils,
+        util,
+    )
+    from gluonish.attribute import AttrScope
 
     __version__: str
 
 ndarray = nd
 
 __all__ = [
+    "AttrScope",
     "Context",
     "Device",
     "MXNetError",
     "__version__",
+    "attribute",
     "autograd",
     "base",
     "callback",
@@ -76,8 +100,16 @@ __all__ = [
     "device",
     "engine",
     "errors",
+    "gluon",
     "gpu",
+    "init",
+    "initializer",
+    "lr_scheduler",
     "memory",
+    "metric",
+    "mon",
+    "monitor",
+    "name",
     "nd",
     "ndarray",
     "np",
@@ -86,17 +118,50 @@ __all__ = [
     "operator",
     "profiler",
     "random",
+    "runtime",
+    "test_utils",
     "util",
     "waitall",
 ]
 
 # Imported when they are first used, which keeps `import gluonish` quick.
-_LATER = frozenset({"datasets", "device", "engine", "memory", "np", "npx", "operator", "profiler", "util"})
+_LATER = frozenset(
+    {
+        "attribute",
+        "callback",
+        "datasets",
+        "device",
+        "engine",
+        "gluon",
+        "init",
+        "initializer",
+        "lr_scheduler",
+        "memory",
+        "metric",
+        "monitor",
+        "name",
+        "np",
+        "npx",
+        "operator",
+        "profiler",
+        "runtime",
+        "test_utils",
+        "util",
+    }
+)
+# MXNet's short names of such modules.
+_SHORT = {"mon": "monitor"}
 
 
 def __getattr__(name: str) -> Any:
     if name in _LATER:
         return import_module(f"gluonish.{name}")
+    if name in _SHORT:
+        return import_module(f"gluonish.{_SHORT[name]}")
+    if name == "AttrScope":
+        from gluonish.attribute import AttrScope
+
+        return AttrScope
     if name == "__version__":
         from importlib.metadata import version
 

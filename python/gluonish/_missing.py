@@ -1,13 +1,21 @@
 """What a module says about a name that it does not have."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-__all__ = ["explained"]
+from gluonish.errors import UnsupportedError
+
+__all__ = ["MissingName", "explained"]
 
 
-def explained(module: str, known: Iterable[str]) -> Callable[[str], Any]:
+class MissingName(UnsupportedError, AttributeError):
+    """A name of MXNet's that waits for something; ``hasattr`` is false of it, as of other names that are not there."""
+
+
+def explained(module: str, known: Iterable[str], waiting: Mapping[str, str] | None = None) -> Callable[[str], Any]:
     """A module's ``__getattr__`` that says what a name of MXNet's waits for, or what looks like the missing name.
+
+    ``waiting`` has the names that wait, separated by spaces, by what they wait for; `nd` has its own table.
 
     >>> explained("gluonish.nd", ["softmax", "sum"])("softmx")
     Traceback (most recent call last):
@@ -16,7 +24,7 @@ def explained(module: str, known: Iterable[str]) -> Callable[[str], Any]:
     >>> explained("gluonish.nd.contrib", ["quadratic"])("box_nms")
     Traceback (most recent call last):
         ...
-    AttributeError: gluonish.nd.contrib has no 'box_nms' yet: it waits for detection and spatial transformers
+    gluonish._missing.MissingName: gluonish.nd.contrib has no 'box_nms' yet: it waits for detection and spatial transformers
     """
 
     def look_up(name: str) -> Any:
@@ -26,8 +34,9 @@ def explained(module: str, known: Iterable[str]) -> Callable[[str], Any]:
 
         inside = module.removeprefix("gluonish.nd").lstrip(".")
         why = reason(f"{inside}.{name}" if inside else name) if module.startswith("gluonish.nd") else None
+        why = why or next((why for why, names in (waiting or {}).items() if name in names.split()), None)
         if why is not None:
-            raise AttributeError(f"{module} has no {name!r} yet: it waits for {why}")
+            raise MissingName(f"{module} has no {name!r} yet: it waits for {why}")
         from difflib import get_close_matches
 
         close = get_close_matches(name, list(known), n=3)

@@ -385,7 +385,7 @@ def test_callback():
         outputs[1][:] = rest
 
     a, b = nd.array([7, 9]), nd.array([2, 4])
-    quotient, rest = mx.callback(divide, [a, b], [(2, "int32"), ((2,), np.float32)])
+    quotient, rest = mx.operator.callback(divide, [a, b], [(2, "int32"), ((2,), np.float32)])
     assert (quotient.dtype, quotient.tolist(), rest.tolist()) == (np.int32, [3, 2], [1, 1])
 
 
@@ -393,7 +393,7 @@ def test_callback_that_fails():
     def fail(inputs, outputs):
         raise KeyError("missing piece")
 
-    (y,) = mx.callback(fail, [nd.ones(1)], [((1,), "float32")])
+    (y,) = mx.operator.callback(fail, [nd.ones(1)], [((1,), "float32")])
     with pytest.raises(errors.MXNetError, match="missing piece"):
         y.wait_to_read()
 
@@ -408,7 +408,7 @@ def test_callback_that_fails():
 )
 def test_bad_callback(arguments, says):
     with pytest.raises(errors.MXNetError) as caught:
-        mx.callback(*arguments)
+        mx.operator.callback(*arguments)
     assert says in str(caught.value)
 
 

@@ -106,7 +106,7 @@ def test_an_error_goes_on_through_a_few_values():
     def fail(inputs, outputs):
         raise ValueError("no such luck")
 
-    (bad,) = mx.callback(fail, [], [((2,), "float32")])
+    (bad,) = mx.operator.callback(fail, [], [((2,), "float32")])
     x = nd.array([1, 2])
     x.attach_grad()
     with autograd.record():

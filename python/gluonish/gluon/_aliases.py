@@ -1,0 +1,126 @@
+"""Torch's words for what blocks do, in one place. Each is one line of Gluon's."""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from gluonish._core import NDArray
+from gluonish._dtype import NAMES
+from gluonish.autograd import is_training
+from gluonish.context import Context
+
+if TYPE_CHECKING:
+    from gluonish.gluon.block import Block
+    from gluonish.gluon.parameter import Parameter
+
+    _Block = Block
+else:
+    _Block = object
+
+__all__ = ["TorchNames"]
+
+
+class TorchNames:
+    """Mixed into ``Block``. Gluon's own names are in the second column.
+
+    =======================================  ==================================================
+    ``parameters()``                         ``collect_params().values()``
+    ``state_dict()``, ``load_state_dict()``  the arrays that ``save_parameters`` writes
+    ``children()``, ``named_children()``     ``_children``
+    ``modules()``, ``named_modules()``       the block itself and all below it
+    ``buffers()``, ``named_buffers()``       what ``register_buffer`` made
+    ``add_module(name, block)``              ``register_child(block, name)``
+    ``to(device or dtype)``                  ``reset_ctx``, ``cast``
+    ``half()``, ``float()``, ``double()``    ``cast("float16")``, ...
+    ``requires_grad_(on)``                   ``setattr("grad_req", "write" or "null")``
+    ``training``                             ``autograd.is_training()``, or what ``eval()`` pinned
+    =======================================  ==================================================
+    """
+
+    def parameters(self: Any) -> "Iterator[Parameter]":
+        """All parameters, each once."""
+        return (parameter for _, parameter in self.named_parameters())
+
+    def state_dict(self: Any) -> dict[str, NDArray]:
+        """The values of parameters and buffers by attribute path, in the memory that the block uses."""
+        return {path: parameter.data().detach() for path, parameter in self._saved().items()}
+
+    def load_state_dict(self: Any, state_dict: Mapping[str, NDArray], strict: bool = True) -> None:
+        """Loads values by attribute path; without ``strict`` missing and unknown names are left alone."""
+        self.load_dict(state_dict, allow_missing=not strict, ignore_extra=not strict, cast_dtype=True)
+
+    def named_children(self: Any) -> "Iterator[tuple[str, Block]]":
+        """The direct children by name."""
+        return iter(self._kids())
+
+    def children(self: Any) -> "Iterator[Block]":
+        """The direct children."""
+        return (child for _, child in self._kids())
+
+    def named_modules(self: Any, prefix: str = "") -> "Iterator[tuple[str, Block]]":
+        """The block and all below it, each once, by attribute path."""
+        return self._walk(prefix)  # type: ignore[no-any-return]
+
+    def modules(self: Any) -> "Iterator[Block]":
+        """The block and all below it, each once."""
+        return (block for _, block in self._walk())
+
+    def named_buffers(self: Any) -> Iterator[tuple[str, NDArray]]:
+        """The buffers of the block and of all below it, by attribute path."""
+        for path, block in self._walk():
+            for name, buffer in block._buffers.items():
+                yield f"{path}.{name}" if path else name, buffer.data()
+
+    def buffers(self: Any) -> Iterator[NDArray]:
+        """The buffers of the block and of all below it."""
+        return (buffer for _, buffer in self.named_buffers())
+
+    def add_module(self: Any, name: str, module: "Block") -> None:
+        """Registers a child under a name."""
+        setattr(self, name, module)
+
+    def to(self: Any, *where: Any, device: Any = None, dtype: Any = None) -> "Block":
+        """Moves to a device, casts to a type, or both; returns the block.
+
+        >>> import gluonish as mx
+        >>> net = mx.gluon.Block()
+        >>> net.to(mx.cpu(1)).to("float16") is net
+        True
+        """
+        for one in where:
+            if isinstance(one, Context | list | tuple) or (isinstance(one, str) and one not in NAMES):
+                device = one
+            else:
+                dtype = one
+        if device is not None:
+            self.reset_ctx(device)
+        if dtype is not None:
+            self.cast(dtype)
+        return self  # type: ignore[no-any-return]
+
+    def half(self: Any) -> "Block":
+        """Casts to float16."""
+        return self.to("float16")  # type: ignore[no-any-return]
+
+    def bfloat16(self: Any) -> "Block":
+        """Casts to bfloat16."""
+        return self.to("bfloat16")  # type: ignore[no-any-return]
+
+    def float(self: Any) -> "Block":
+        """Casts to float32."""
+        return self.to("float32")  # type: ignore[no-any-return]
+
+    def double(self: Any) -> "Block":
+        """Casts to float64."""
+        return self.to("float64")  # type: ignore[no-any-return]
+
+    def requires_grad_(self: Any, requires_grad: bool = True) -> "Block":
+        """Whether backward computes the gradients of all parameters; constants have none either way."""
+        for parameter in self.parameters():
+            if parameter._differentiable:
+                parameter.grad_req = "write" if requires_grad else "null"
+        return self  # type: ignore[no-any-return]
+
+    @property
+    def training(self: Any) -> bool:
+        """Whether the block would run as in training now."""
+        return is_training() if self._pinned is None else bool(self._pinned)

@@ -1,0 +1,43 @@
+"""MXNet's long name for ``init``."""
+
+from gluonish.init import (
+    Bilinear,
+    Constant,
+    FusedRNN,
+    InitDesc,
+    Initializer,
+    Load,
+    LSTMBias,
+    Mixed,
+    MSRAPrelu,
+    Normal,
+    One,
+    Orthogonal,
+    TruncNorm,
+    Uniform,
+    Xavier,
+    Zero,
+    create,
+    register,
+)
+
+__all__ = [
+    "Bilinear",
+    "Constant",
+    "FusedRNN",
+    "InitDesc",
+    "Initializer",
+    "LSTMBias",
+    "Load",
+    "MSRAPrelu",
+    "Mixed",
+    "Normal",
+    "One",
+    "Orthogonal",
+    "TruncNorm",
+    "Uniform",
+    "Xavier",
+    "Zero",
+    "create",
+    "register",
+]
