@@ -9,6 +9,8 @@
 :mod:`engine`       threads, and the serial engine; :mod:`memory`, :mod:`profiler`
 :mod:`errors`       exceptions
 :mod:`gluon`        networks: blocks, parameters, layers
+:mod:`init`         initializers; :mod:`lr_scheduler` learning rates; :mod:`metric` metrics
+:mod:`callback`     progress and checkpoints; :mod:`monitor` what layers make; :mod:`test_utils`
 :mod:`datasets`     small data sets inside the package
 ==================  ===================================================================================
 

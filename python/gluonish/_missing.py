@@ -5,10 +5,10 @@ from typing import Any
 
 from gluonish.errors import UnsupportedError
 
-__all__ = ["MissingName", "explained"]
+__all__ = ["MissingNameError", "explained"]
 
 
-class MissingName(UnsupportedError, AttributeError):
+class MissingNameError(UnsupportedError, AttributeError):
     """A name of MXNet's that waits for something; ``hasattr`` is false of it, as of other names that are not there."""
 
 
@@ -24,7 +24,7 @@ def explained(module: str, known: Iterable[str], waiting: Mapping[str, str] | No
     >>> explained("gluonish.nd.contrib", ["quadratic"])("box_nms")
     Traceback (most recent call last):
         ...
-    gluonish._missing.MissingName: gluonish.nd.contrib has no 'box_nms' yet: it waits for detection and spatial transformers
+    gluonish._missing.MissingNameError: gluonish.nd.contrib has no 'box_nms' yet: it waits for detection...
     """
 
     def look_up(name: str) -> Any:
@@ -36,7 +36,7 @@ def explained(module: str, known: Iterable[str], waiting: Mapping[str, str] | No
         why = reason(f"{inside}.{name}" if inside else name) if module.startswith("gluonish.nd") else None
         why = why or next((why for why, names in (waiting or {}).items() if name in names.split()), None)
         if why is not None:
-            raise MissingName(f"{module} has no {name!r} yet: it waits for {why}")
+            raise MissingNameError(f"{module} has no {name!r} yet: it waits for {why}")
         from difflib import get_close_matches
 
         close = get_close_matches(name, list(known), n=3)

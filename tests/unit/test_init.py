@@ -437,3 +437,17 @@ def test_register():
 def test_long_name_is_the_same_module():
     assert {n: getattr(mx.initializer, n) for n in mx.init.__all__} == {n: getattr(mx.init, n) for n in mx.init.__all__}
     assert mx.initializer.__all__ == mx.init.__all__
+
+
+@pytest.mark.parametrize("given", ["ones", mx.init.One(), mx.init.One().dumps(), mx.init.Mixed([".*"], ["ones"])])
+def test_blocks_take_any_form(given):
+    layer = mx.gluon.nn.Dense(2, in_units=3)
+    layer.initialize(given)
+    assert layer.weight.data().tolist() == [[1, 1, 1]] * 2
+    assert layer.bias.data().tolist() == [0, 0]  # its own initializer wins
+
+
+def test_blocks_and_vectors():
+    layer = mx.gluon.nn.Dense(2, in_units=3, bias_initializer="xavier", prefix="fc_")
+    with pytest.raises(ValueError, match="'fc_bias' of shape"):
+        layer.initialize()

@@ -14,7 +14,19 @@ from gluonish import nd
 Y, P = np.array([0, 1, 1, 0]), np.array([[0.9, 0.1], [0.2, 0.8], [0.7, 0.3], [0.4, 0.6]], "float32")
 WITHOUT_WAIT = [
     *("acc", "top_k_acc", "f1", "mcc", "pcc", "ce", "nll_loss", "loss", "torch", "caffe", "auc", "iou", "precision"),
-    *("recall", "confusionmatrix", "mae", "mse", "rmse", "pearsonr", "bleu"),
+    *(
+        "recall",
+        "confusionmatrix",
+        "mae",
+        "mse",
+        "rmse",
+        "pearsonr",
+        "bleu",
+        "fbeta",
+        "binary_accuracy",
+        "mpd",
+        "cos_sim",
+    ),
     *(("perplexity", {"ignore_label": 0}), ("f1", {"average": "micro"}), ("pearsonr", {"average": "micro"})),
     *(("custommetric", {"feval": lambda y, p: 1}), ("composite", {"metrics": ["acc", "pcc"]})),
 ]
@@ -45,7 +57,7 @@ def later(threaded):
 @pytest.mark.parametrize("name", WITHOUT_WAIT, ids=str)
 def test_update_does_not_wait(name, later):
     name, kwargs = name if isinstance(name, tuple) else (name, {})
-    numbers = name in {"mae", "mse", "rmse", "pearsonr"}
+    numbers = name in {"mae", "mse", "rmse", "pearsonr", "binary_accuracy", "mpd", "cos_sim"}
     y, p = (P[:, 0], P[:, 1] ** 2) if numbers else (Y[:, None], Y[:, None]) if name == "bleu" else (Y, P)
     metric, wanted = m.create(name, **kwargs), m.create(name, **kwargs)
     for _ in range(3):
@@ -95,6 +107,7 @@ def test_errors_of_a_function_are_raised_by_get():
         (m.CrossEntropy(), [0, -1, np.nan, 0], P, "2 labels are no class"),
         (m.Perplexity(None), [-1, -1, 1, 0], P, "2 labels are no class"),
         (m.Perplexity(-1), [-1, -2, 1, 0], P, "1 labels are no class"),
+        (m.Fbeta(class_type="multiclass"), [0, 1, 2, 3], P, "2 labels are no class"),
         (m.F1(), [0, 1, 2, 3], P, "2 labels are not 0 or 1"),
         (m.MCC(average="micro"), [0, 1, 2, np.nan], P, "2 labels are not 0 or 1"),
         (m.ROCAUC(), [0, 1, 2, 0], P, "1 labels are not 0 or 1"),
@@ -148,6 +161,12 @@ def test_nan_labels_are_wrong_and_nan_numbers_stay():
         (m.BLEU(), ["a"], ["a", "b"], "1 references and 2 translations"),
         (m.BLEU(), np.ones(3), np.ones(3), "an array of tokens has the shape"),
         (m.Loss(), None, None, "predictions are needed"),
+        (m.BinaryAccuracy(), [0, 1, 1], P, "do not fit"),
+        (m.Fbeta(), Y, np.ones((4, 3)), "class_type='binary'"),
+        (m.Fbeta(class_type="multilabel"), Y, P, "class_type='multilabel'"),
+        (m.Fbeta(class_type="multiclass"), Y, Y, "class_type='multiclass'"),
+        (m.MeanPairwiseDistance(), [[1, 2]], [1, 2], "do not fit"),
+        (m.MeanCosineSimilarity(), 1.0, 2.0, "do not fit"),
         (m.np(max), [nd.zeros(2)], [nd.zeros(2)] * 2, "allow_extra_outputs"),
         (m.Accuracy(), ["cat"], P, "cannot make an array"),
     ],
@@ -168,6 +187,10 @@ def test_shapes_that_do_not_fit(metric, y, p, says):
         (lambda: m.ConfusionMatrix(normalize="rows"), "normalize='rows'"),
         (lambda: m.ConfusionMatrix(0), "num_classes=0"),
         (lambda: m.BLEU(0), "max_n=0"),
+        (lambda: m.Fbeta(class_type="all"), "class_type='all'"),
+        (lambda: m.Fbeta(average="binary"), "average='binary'"),
+        (lambda: m.Fbeta(beta=0), "beta=0"),
+        (lambda: m.MeanPairwiseDistance(p=0), "p=0"),
         (lambda: m.CustomMetric(3), "feval=3"),
         (lambda: m.create("acuracy"), "'acuracy' is not the name of a metric; did you mean 'accuracy'"),
         (lambda: m.create(3), "3 is not a metric"),
@@ -279,6 +302,11 @@ def test_one_of_your_own():
         m.EvalMetric("x").update([], [])
     with pytest.raises(NotImplementedError, match="measure"):
         m.base.PairMetric("x").update(Y, P)
+
+
+def test_place_of_mxnet_2():
+    assert mx.gluon.metric.__all__ == m.__all__
+    assert all(getattr(mx.gluon.metric, name) is getattr(m, name) for name in m.__all__)
 
 
 def test_attributes_of_mxnet():

@@ -166,7 +166,57 @@ def largest(label, pred):
 # From the paper by Papineni and others: seven times "the", two of which are in the first reference.
 THE = [[["the cat is on the mat", "there is a cat on the mat"]], ["the the the the the the the"]]
 
+
+def fbeta(beta, truth, found):
+    """From precision and recall of columns of truth values; their mean over columns."""
+    values = []
+    for y, p in zip(truth.T, found.T, strict=True):
+        precision, recall = (y & p).sum() / max(p.sum(), 1), (y & p).sum() / max(y.sum(), 1)
+        below = beta**2 * precision + recall
+        values.append((1 + beta**2) * precision * recall / below if below else 0.0)
+    return np.array(values)
+
+
+def hot(batches, classes):
+    truth = np.concatenate([np.eye(classes, dtype=bool)[y.astype(int)] for y, _ in batches])
+    return truth, np.concatenate([np.eye(classes, dtype=bool)[p.argmax(1)] for _, p in batches])
+
+
+def marked(batches):
+    return [np.concatenate([(b[i] > 0.5).reshape(len(b[i]), -1) for b in batches]) for i in (0, 1)]
+
+
+def cosine(a, b):
+    return sum(x * y for x, y in zip(a, b, strict=True)) / math.sqrt(sum(x * x for x in a) * sum(y * y for y in b))
+
+
+def binary_share(batches):
+    return np.mean(np.concatenate([(p > 0.5) == (y == 1) for y, p in batches]))
+
+
+TOLD = [(labels(n, 2), R.random(n).astype("float32")) for n in SIZES]
+MANY = [(R.integers(0, 2, (n, 3)).astype("float32"), R.random((n, 3)).astype("float32")) for n in SIZES]
+VECTORS = [(R.normal(size=(n, 4)), R.normal(size=(n, 4))) for n in SIZES]
+MULTICLASS = {"class_type": "multiclass", "average": "macro", "beta": 2}
+
 SAMPLES: dict[str, list[Sample]] = {
+    "binaryaccuracy": [Sample(TOLD, binary_share)],
+    "binary_accuracy": [Sample(TOLD, binary_share)],
+    "fbeta": [
+        Sample(TOLD, lambda b: fbeta(1, *marked(b))[0]),
+        Sample(TWO, lambda b: fbeta(0.5, *hot(b, 2))[1], {"beta": 0.5}),
+        Sample(THREE, lambda b: fbeta(2, *hot(b, 3)).mean(), MULTICLASS),
+        Sample(THREE, accuracy, {"class_type": "multiclass"}),
+        Sample(MANY, lambda b: fbeta(1, *marked(b)), {"class_type": "multilabel", "average": None}),
+    ],
+    "meanpairwisedistance": [
+        Sample(VECTORS, lambda b: np.mean([math.dist(y, p) for ys, ps in b for y, p in zip(ys, ps, strict=True)]))
+    ],
+    "mpd": [Sample(VECTORS, lambda b: np.mean(np.concatenate([np.abs(y - p).sum(1) for y, p in b])), {"p": 1})],
+    "meancosinesimilarity": [
+        Sample(VECTORS, lambda b: np.mean([cosine(y, p) for ys, ps in b for y, p in zip(ys, ps, strict=True)]))
+    ],
+    "cos_sim": [Sample([(np.eye(2), np.eye(2)[::-1])], lambda _: 0.0)],
     "accuracy": [Sample(THREE, accuracy), Sample(IMAGES, accuracy), Sample(THREE, accuracy, {"axis": -1})],
     "acc": [Sample(TWO, accuracy)],
     "topkaccuracy": [Sample(LIKELY, top(2), {"top_k": 2}), Sample(LIKELY, lambda _: 1, {"top_k": 9})],

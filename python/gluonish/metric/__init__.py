@@ -20,10 +20,12 @@ from gluonish.metric.base import EvalMetric, alias, check_label_shapes, register
 from gluonish.metric.binary import F1, MCC
 from gluonish.metric.combined import CompositeEvalMetric, CustomMetric, create, np
 from gluonish.metric.confusion import PCC, ConfusionMatrix, MeanIoU, Precision, Recall
+from gluonish.metric.distance import MeanCosineSimilarity, MeanPairwiseDistance
 from gluonish.metric.likelihood import Caffe, CrossEntropy, Loss, NegativeLogLikelihood, Perplexity, Torch
 from gluonish.metric.ranking import ROCAUC
 from gluonish.metric.regression import MAE, MSE, RMSE, PearsonCorrelation
 from gluonish.metric.text import BLEU
+from gluonish.metric.threshold import BinaryAccuracy, Fbeta
 
 __all__ = [
     "BLEU",
@@ -35,14 +37,18 @@ __all__ = [
     "RMSE",
     "ROCAUC",
     "Accuracy",
+    "BinaryAccuracy",
     "Caffe",
     "CompositeEvalMetric",
     "ConfusionMatrix",
     "CrossEntropy",
     "CustomMetric",
     "EvalMetric",
+    "Fbeta",
     "Loss",
+    "MeanCosineSimilarity",
     "MeanIoU",
+    "MeanPairwiseDistance",
     "NegativeLogLikelihood",
     "PearsonCorrelation",
     "Perplexity",

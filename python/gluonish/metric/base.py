@@ -8,7 +8,7 @@ from gluonish._core import NDArray
 from gluonish._registry import Registry
 from gluonish.autograd import pause
 from gluonish.errors import ArgumentError, ShapeError, UnsupportedError
-from gluonish.metric._arrays import number, paired
+from gluonish.metric._arrays import double, number, paired
 
 __all__ = ["REGISTRY", "EvalMetric", "PairMetric", "alias", "check_label_shapes", "register"]
 
@@ -152,8 +152,10 @@ class EvalMetric:
 def _sum(before: Any, more: Any) -> Any:
     if not isinstance(more, NDArray):
         return before + more
-    more = more.astype("float64")
-    return before + (more.as_in_context(before.context) if isinstance(before, NDArray) else more)
+    more = double(more)
+    if isinstance(before, NDArray) and before._device != more._device:
+        more = more.as_in_context(before.context)
+    return before + more
 
 
 def _pairs(name: Any, value: Any) -> list[tuple[str, Any]]:

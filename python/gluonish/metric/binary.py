@@ -6,7 +6,7 @@ from typing import Any
 from gluonish import nd
 from gluonish._core import NDArray
 from gluonish.errors import ArgumentError
-from gluonish.metric._arrays import predicted
+from gluonish.metric._arrays import double, predicted
 from gluonish.metric.base import PairMetric, register
 
 __all__ = ["F1", "MCC"]
@@ -34,8 +34,8 @@ class _Binary(PairMetric):
         label, pred = predicted(label, pred, 1, self.name)
         known = nd.abs(label) <= 1  # -1 and 0 are the negative class; NaN is nothing
         self._refuse(nd.logical_not(known), "labels are not 0 or 1, and the metric is for two classes")
-        kind = (label == 1).astype("int8") * 2 + (pred == 1).astype("int8")
-        counts = nd.stack(*((kind == code).sum() for code in (3, 1, 2, 0))).astype("float64")
+        kind = (label == 1) * 2 + (pred == 1)
+        counts = double(nd.stack(*((kind == code).sum() for code in (3, 1, 2, 0))))
         return (counts, label.size) if self.average == "micro" else (self.score(counts), 1)
 
     def _value(self, total: Any, count: Any) -> float:

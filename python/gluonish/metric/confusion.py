@@ -10,7 +10,7 @@ from gluonish._core import NDArray
 from gluonish._rows import call
 from gluonish.autograd import pause
 from gluonish.errors import ArgumentError, ShapeError
-from gluonish.metric._arrays import paired, predicted
+from gluonish.metric._arrays import double, paired, predicted
 from gluonish.metric.base import EvalMetric, alias, register
 
 __all__ = ["PCC", "ConfusionMatrix", "MeanIoU", "Precision", "Recall"]
@@ -28,15 +28,15 @@ class _Counts:
 
     def add(self, label: NDArray, pred: NDArray, number: int | None, ignore: float | None) -> None:
         if number is None:
-            self._pairs.append(nd.stack(label.astype("float64"), pred.astype("float64")))
+            self._pairs.append(nd.stack(double(label), double(pred)))
             return
         bad = number * number  # the place for what is no class; one more for what is ignored
         known = nd.logical_and(nd.logical_and(label >= 0, label < number), nd.logical_and(pred >= 0, pred < number))
-        code = label.astype("float64") * number + pred.astype("float64")
+        code = double(label) * number + double(pred)
         code = nd.where(known, code, bad)
         if ignore is not None:
             code = nd.where(label == ignore, bad + 1, code)
-        counts = call("metric", "_bincount", [code.astype("int64")], {"n": bad + 2})
+        counts = call("metric", "_bincount", [nd.cast(code, dtype="int64")], {"n": bad + 2})
         before = self._counted.get(number)
         self._counted[number] = counts if before is None else before + counts.as_in_context(before.context)
 

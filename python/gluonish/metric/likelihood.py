@@ -8,7 +8,7 @@ from gluonish import nd
 from gluonish._core import NDArray
 from gluonish.autograd import pause
 from gluonish.errors import ArgumentError, ShapeError
-from gluonish.metric._arrays import listed
+from gluonish.metric._arrays import double, listed
 from gluonish.metric.base import EvalMetric, PairMetric, alias, register
 
 __all__ = ["Caffe", "CrossEntropy", "Loss", "NegativeLogLikelihood", "Perplexity", "Torch"]
@@ -35,8 +35,8 @@ class _OfTheLabel(PairMetric):
         known = nd.logical_and(label >= 0, label < number)
         wrong = nd.logical_not(known)
         self._refuse(wrong if counts is None else nd.logical_and(wrong, counts), _OUTSIDE)
-        safe = nd.where(known, label, 0).astype("int64")
-        return nd.pick(pred, safe, axis=axis).astype("float64"), counts
+        safe = nd.where(known, label, 0)
+        return double(nd.pick(pred, safe, axis=axis)), counts
 
 
 class _LogLikelihood(_OfTheLabel):
@@ -156,7 +156,7 @@ class Loss(EvalMetric):
             raise ArgumentError(f"{self.name}: predictions are needed, got None")
         with pause():
             for pred in listed(preds, self.name):
-                self._add(pred.astype("float64").sum(), pred.size)
+                self._add(double(pred).sum(), pred.size)
 
 
 @register

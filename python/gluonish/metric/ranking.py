@@ -9,7 +9,7 @@ from gluonish import nd
 from gluonish._core import NDArray
 from gluonish.autograd import pause
 from gluonish.errors import ArgumentError, ShapeError
-from gluonish.metric._arrays import paired
+from gluonish.metric._arrays import double, paired
 from gluonish.metric.base import EvalMetric, alias
 
 __all__ = ["ROCAUC"]
@@ -55,7 +55,7 @@ class ROCAUC(EvalMetric):
                         f"{self.name}: labels of shape {label.shape} do not fit scores of shape {pred.shape}: expected "
                         "one score each, or two in the last axis"
                     )
-                self._kept.append(nd.stack(label.reshape(-1).astype("float64"), pred.reshape(-1).astype("float64")))
+                self._kept.append(nd.stack(double(label).reshape(-1), double(pred).reshape(-1)))
                 self.num_inst += label.size
                 self.global_num_inst += label.size
 

@@ -6,6 +6,7 @@ from typing import Any
 from gluonish import nd
 from gluonish._core import NDArray
 from gluonish.errors import ArgumentError, ShapeError
+from gluonish.metric._arrays import double
 from gluonish.metric.base import PairMetric, alias, register
 
 __all__ = ["MAE", "MSE", "RMSE", "PearsonCorrelation"]
@@ -18,7 +19,7 @@ class _Difference(PairMetric):
         label, pred = (x.reshape((-1, 1)) if x.ndim == 1 else x for x in (label, pred))
         if label.shape != pred.shape:
             raise ShapeError(f"{self.name}: labels of shape {label.shape} do not fit predictions of shape {pred.shape}")
-        return self.of(label.astype("float64") - pred.astype("float64")), 1
+        return self.of(double(label) - double(pred)), 1
 
     def of(self, difference: NDArray) -> NDArray:
         raise NotImplementedError
@@ -118,7 +119,7 @@ class PearsonCorrelation(PairMetric):
     def measure(self, label: NDArray, pred: NDArray) -> tuple[Any, Any]:
         if label.shape != pred.shape:
             raise ShapeError(f"{self.name}: labels of shape {label.shape} do not fit predictions of shape {pred.shape}")
-        moments = _moments(label.reshape(-1).astype("float64"), pred.reshape(-1).astype("float64"))
+        moments = _moments(double(label).reshape(-1), double(pred).reshape(-1))
         return (moments, label.size) if self.average == "micro" else (_correlation(moments), 1)
 
     def _add(self, total: Any, count: Any) -> None:
