@@ -47,8 +47,12 @@ def test_dense_refuses_what_does_not_fit():
     layer.initialize()
     with pytest.raises(ShapeError, match=r"\(2, 3\).*\(4, 5\)|\(4, 5\).*\(2, 3\)|\(2, 5\)"):
         layer(nd.ones((4, 5)))
-    with pytest.raises(ArgumentError, match="units=0"):
-        nn.Dense(0)
+    for units in (0, -1, 2.5, "two", None):
+        with pytest.raises(ArgumentError, match=f"units={units!r} must be a whole number"):
+            nn.Dense(units)
+    with pytest.raises(ArgumentError, match="in_units=-1"):
+        nn.Dense(2, in_units=-1)
+    assert repr(nn.Dense(np.int64(2), in_units=np.int32(3))) == "Dense(3 -> 2, linear)"
     with pytest.raises(ArgumentError, match="no activation 'rleu'"):
         nn.Dense(2, activation="rleu")
 
@@ -91,7 +95,7 @@ def test_dropout_keeps_the_mean_and_drops_along_axes():
     assert 0.2 < (y == 0).mean() < 0.4
     assert layer(x).tolist() == x.tolist()
     assert repr(layer) == "Dropout(p = 0.3, axes=(2, 3))"
-    for rate in (-0.1, 1.1, float("nan")):
+    for rate in (-0.1, 1.1, float("nan"), "half"):
         with pytest.raises(ArgumentError, match="rate"):
             nn.Dropout(rate)
 
@@ -119,6 +123,7 @@ def test_embedding_takes_rows(dtype):
     table = layer.weight.data().asnumpy()
     np.testing.assert_array_equal(layer(nd.array(index, dtype=dtype)).asnumpy(), table[index])
     assert repr(layer) == "Embedding(5 -> 3, float32)"
+    assert repr(nn.Embedding(5, 3, np.float16)) == "Embedding(5 -> 3, float16)"
 
 
 def test_the_gradient_of_an_embedding_counts_rows():

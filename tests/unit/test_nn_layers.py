@@ -162,3 +162,12 @@ def test_hybrid_layers_say_that_they_are_not_compiled_yet(sample):
     if isinstance(layer, gluon.HybridBlock):
         with pytest.raises(mx.errors.UnsupportedError, match="compil"):
             layer.hybridize()
+
+
+@EVERY
+def test_an_empty_batch_tells_sizes(sample):
+    layer = sample.make()
+    layer.initialize()
+    y = call(layer, [a[:0] for a in sample.arrays()])
+    assert y.shape[0] == 0
+    assert all(0 not in p.shape for p in layer.collect_params().values())

@@ -1,15 +1,35 @@
-"""What layers over images have in common: a number for each spatial axis, and the order of the axes."""
+"""Arguments that many layers have: sizes, a number for each spatial axis, the order of the axes, probabilities."""
 
 from collections.abc import Sequence
+from operator import index
 
 from gluonish.errors import ArgumentError
 
-__all__ = ["LAYOUTS", "PerAxis", "channels_last", "per_axis", "share"]
+__all__ = ["LAYOUTS", "PerAxis", "channels_last", "per_axis", "share", "whole"]
 
 PerAxis = int | Sequence[int]
 
 # The orders of axes, by the number of spatial axes: channels second, and channels last.
 LAYOUTS = {1: ("NCW", "NWC"), 2: ("NCHW", "NHWC"), 3: ("NCDHW", "NDHWC")}
+
+
+def whole(layer: str, name: str, value: int, least: int = 1) -> int:
+    """A whole number that is large enough: a size that an input may tell is 0 until then.
+
+    >>> whole("Dense", "units", 3)
+    3
+    >>> whole("Dense", "units", 0)
+    Traceback (most recent call last):
+        ...
+    gluonish.errors.ArgumentError: Dense: units=0 must be a whole number, at least 1
+    """
+    try:
+        number = index(value)
+    except TypeError:
+        number = least - 1
+    if number < least:
+        raise ArgumentError(f"{layer}: {name}={value!r} must be a whole number, at least {least}")
+    return number
 
 
 def per_axis(layer: str, name: str, value: PerAxis, axes: int, least: int = 0) -> tuple[int, ...]:
@@ -22,17 +42,16 @@ def per_axis(layer: str, name: str, value: PerAxis, axes: int, least: int = 0) -
         ...
     gluonish.errors.ArgumentError: Conv2D: strides=(1, 2, 3) must be one whole number, or 2 of them
     """
-    numbers = (value,) * axes if not isinstance(value, Sequence) else tuple(value)
     try:
-        whole = tuple(n.__index__() for n in numbers)
-    except AttributeError:
-        whole = ()
-    if len(whole) != axes:
+        numbers = tuple(map(index, value)) if isinstance(value, Sequence) else (index(value),) * axes
+    except TypeError:
+        numbers = ()
+    if len(numbers) != axes:
         many = "" if axes == 1 else f", or {axes} of them"
         raise ArgumentError(f"{layer}: {name}={value!r} must be one whole number{many}")
-    if any(n < least for n in whole):
+    if any(n < least for n in numbers):
         raise ArgumentError(f"{layer}: {name}={value!r} must be at least {least}")
-    return whole
+    return numbers
 
 
 def channels_last(layer: str, layout: str, axes: int) -> bool:
@@ -54,6 +73,10 @@ def share(layer: str, name: str, value: float) -> float:
         ...
     gluonish.errors.ArgumentError: Dropout: rate=1.5 must be from 0 to 1
     """
-    if not 0 <= value <= 1:
+    try:
+        fits = 0 <= value <= 1
+    except TypeError:
+        fits = False
+    if not fits:
         raise ArgumentError(f"{layer}: {name}={value!r} must be from 0 to 1")
     return value

@@ -83,7 +83,7 @@ class PReLU(HybridBlock):
     in_channels
         1 for one slope, or the size of axis 1 for a slope of each channel.
 
-    Input and output have the same shape, any. Parameter: ``alpha (in_channels,)``.
+    Input and output have the same shape, any. Holds ``alpha (in_channels,)``.
 
     >>> from gluonish import nd
     >>> layer = PReLU()

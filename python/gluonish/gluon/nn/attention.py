@@ -6,7 +6,7 @@ from gluonish import nd
 from gluonish._core import NDArray
 from gluonish.errors import ArgumentError, ShapeError
 from gluonish.gluon.hybrid_block import HybridBlock
-from gluonish.gluon.nn._shapes import share
+from gluonish.gluon.nn._shapes import share, whole
 from gluonish.gluon.nn.basic import Dense
 from gluonish.gluon.nn.position import RotaryEmbedding
 
@@ -81,13 +81,15 @@ class MultiHeadAttention(HybridBlock):
         params: Any = None,
     ) -> None:
         super().__init__(prefix=prefix, params=params)
-        shared = num_heads if num_kv_heads is None else num_kv_heads
-        if units < 1 or num_heads < 1 or units % num_heads:
-            raise ArgumentError(f"MultiHeadAttention: num_heads={num_heads} must divide units={units}")
-        if shared < 1 or num_heads % shared:
-            raise ArgumentError(f"MultiHeadAttention: num_kv_heads={shared} must divide num_heads={num_heads}")
+        name = type(self).__name__
+        units, num_heads = whole(name, "units", units), whole(name, "num_heads", num_heads)
+        shared = num_heads if num_kv_heads is None else whole(name, "num_kv_heads", num_kv_heads)
+        if units % num_heads:
+            raise ArgumentError(f"{name}: num_heads={num_heads} must divide units={units}")
+        if num_heads % shared:
+            raise ArgumentError(f"{name}: num_kv_heads={shared} must divide num_heads={num_heads}")
         self._units, self._heads, self._kv_heads, self._width = units, num_heads, shared, units // num_heads
-        self._kwargs = {"causal": causal, "dropout": share("MultiHeadAttention", "dropout", dropout)}
+        self._kwargs = {"causal": causal, "dropout": share(name, "dropout", dropout)}
         how: dict[str, Any] = {"use_bias": use_bias, "flatten": False, "dtype": dtype}
         how.update(weight_initializer=weight_initializer, bias_initializer=bias_initializer)
         with self.name_scope():

@@ -1,6 +1,7 @@
 """Layers of fully connected networks, and those that wrap a function."""
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 from gluonish import nd
@@ -9,7 +10,7 @@ from gluonish._types import DTypeLike
 from gluonish.errors import ArgumentError
 from gluonish.gluon.block import Block
 from gluonish.gluon.hybrid_block import HybridBlock
-from gluonish.gluon.nn._shapes import share
+from gluonish.gluon.nn._shapes import share, whole
 from gluonish.gluon.nn.activations import Activation
 
 __all__ = ["Dense", "DropConnect", "Dropout", "Flatten", "HybridLambda", "Lambda"]
@@ -30,7 +31,7 @@ class Dense(HybridBlock):
         Size of the input; 0 takes it from the first one.
 
     Input ``(batch, ...)``, output ``(batch, units)``; with ``flatten=False``, ``(..., in_units)`` to ``(..., units)``.
-    Parameters: ``weight (units, in_units)``, ``bias (units,)``.
+    Holds ``weight (units, in_units)``, ``bias (units,)``.
 
     >>> from gluonish import nd
     >>> layer = Dense(4, activation="relu")
@@ -55,15 +56,12 @@ class Dense(HybridBlock):
         params: Any = None,
     ) -> None:
         super().__init__(prefix=prefix, params=params)
-        if units < 1 or in_units < 0:
-            raise ArgumentError(
-                f"{type(self).__name__}: units={units} must be positive, in_units={in_units} at least 0"
-            )
-        self._units = units
+        name = type(self).__name__
+        self._units, in_units = whole(name, "units", units), whole(name, "in_units", in_units, 0)
         self._flatten = flatten
         with self.name_scope():
             self.weight = self.params.get(
-                "weight", shape=(units, in_units), dtype=dtype, init=weight_initializer, allow_deferred_init=True
+                "weight", shape=(self._units, in_units), dtype=dtype, init=weight_initializer, allow_deferred_init=True
             )
             self.bias = (
                 self.params.get("bias", shape=(units,), dtype=dtype, init=bias_initializer, allow_deferred_init=True)
@@ -122,8 +120,7 @@ class DropConnect(Dense):
 
     def infer_shape(self, *args: Any) -> None:
         x: NDArray = args[0]
-        size = x.size // max(x.shape[0], 1) if self._flatten else x.shape[-1]
-        self.weight.shape = (self._units, size)
+        self.weight.shape = (self._units, prod(x.shape[1:]) if self._flatten else x.shape[-1])
 
     def __repr__(self) -> str:
         return f"{super().__repr__()[:-1]}, p = {self._rate})"

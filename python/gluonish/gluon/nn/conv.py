@@ -9,7 +9,7 @@ from typing import Any
 from gluonish._core import NDArray
 from gluonish.errors import ArgumentError
 from gluonish.gluon.hybrid_block import HybridBlock
-from gluonish.gluon.nn._shapes import PerAxis, channels_last, per_axis
+from gluonish.gluon.nn._shapes import PerAxis, channels_last, per_axis, whole
 from gluonish.gluon.nn.activations import Activation
 
 __all__ = ["Conv1D", "Conv1DTranspose", "Conv2D", "Conv2DTranspose", "Conv3D", "Conv3DTranspose"]
@@ -41,9 +41,8 @@ class _Conv(HybridBlock):
     ) -> None:
         super().__init__(prefix=prefix, params=params)
         name, axes = type(self).__name__, self._axes
-        if channels < 1 or in_channels < 0 or groups < 1:
-            text = f"channels={channels} and groups={groups} must be positive, in_channels={in_channels} at least 0"
-            raise ArgumentError(f"{name}: {text}")
+        channels, groups = whole(name, "channels", channels), whole(name, "groups", groups)
+        in_channels = whole(name, "in_channels", in_channels, 0)
         if channels % groups or in_channels % groups:
             text = f"groups={groups} must divide channels={channels} and in_channels={in_channels}"
             raise ArgumentError(f"{name}: {text}")
@@ -110,7 +109,7 @@ class Conv1D(_Conv):
     in_channels
         Channels of the input; 0 takes them from the first one.
 
-    Input ``(batch, in_channels, width)``, output ``(batch, channels, places)``. Parameters: ``weight (channels,
+    Input ``(batch, in_channels, width)``, output ``(batch, channels, places)``. Holds ``weight (channels,
     in_channels / groups, kernel)``, with channels last ``(channels, kernel, in_channels / groups)``; ``bias
     (channels,)``.
 
@@ -153,7 +152,7 @@ class Conv2D(_Conv):
     layout
         'NCHW', or 'NHWC' with channels last.
 
-    Input ``(batch, in_channels, height, width)``, output ``(batch, channels, rows, columns)``. Parameters: ``weight
+    Input ``(batch, in_channels, height, width)``, output ``(batch, channels, rows, columns)``. Holds ``weight
     (channels, in_channels / groups, *kernel)``, ``bias (channels,)``.
 
     >>> from gluonish import nd
@@ -197,7 +196,7 @@ class Conv3D(_Conv):
     layout
         'NCDHW', or 'NDHWC' with channels last.
 
-    Input ``(batch, in_channels, depth, height, width)``, output ``(batch, channels, ...)``. Parameters: ``weight
+    Input ``(batch, in_channels, depth, height, width)``, output ``(batch, channels, ...)``. Holds ``weight
     (channels, in_channels / groups, *kernel)``, ``bias (channels,)``.
 
     >>> from gluonish import nd
@@ -241,7 +240,7 @@ class Conv1DTranspose(_Conv):
         output size, and this says which one is meant.
 
     The other arguments are those of :class:`Conv1D`. Input ``(batch, in_channels, width)``, output ``(batch, channels,
-    places)``. Parameters: ``weight (in_channels, channels / groups, kernel)``, with channels last ``(in_channels,
+    places)``. Holds ``weight (in_channels, channels / groups, kernel)``, with channels last ``(in_channels,
     kernel, channels / groups)``; ``bias (channels,)``.
 
     >>> from gluonish import nd
@@ -286,7 +285,7 @@ class Conv2DTranspose(_Conv):
     layout
         'NCHW', or 'NHWC' with channels last.
 
-    Input ``(batch, in_channels, height, width)``, output ``(batch, channels, rows, columns)``. Parameters: ``weight
+    Input ``(batch, in_channels, height, width)``, output ``(batch, channels, rows, columns)``. Holds ``weight
     (in_channels, channels / groups, *kernel)``, ``bias (channels,)``.
 
     >>> from gluonish import nd
@@ -331,7 +330,7 @@ class Conv3DTranspose(_Conv):
     layout
         'NCDHW', or 'NDHWC' with channels last.
 
-    Input ``(batch, in_channels, depth, height, width)``, output ``(batch, channels, ...)``. Parameters: ``weight
+    Input ``(batch, in_channels, depth, height, width)``, output ``(batch, channels, ...)``. Holds ``weight
     (in_channels, channels / groups, *kernel)``, ``bias (channels,)``.
 
     >>> from gluonish import nd

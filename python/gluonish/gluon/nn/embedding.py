@@ -4,8 +4,9 @@ from typing import Any
 
 from gluonish._core import NDArray
 from gluonish._types import DTypeLike
-from gluonish.errors import ArgumentError, UnsupportedError
+from gluonish.errors import UnsupportedError
 from gluonish.gluon.hybrid_block import HybridBlock
+from gluonish.gluon.nn._shapes import whole
 
 __all__ = ["Embedding"]
 
@@ -23,7 +24,7 @@ class Embedding(HybridBlock):
         MXNet's gradients of a few rows, which wait for sparse arrays; the dense gradient is summed row by row, without
         a product.
 
-    Input ``(...)`` of indices, whole numbers of any type; output ``(..., output_dim)``. Parameter: ``weight
+    Input ``(...)`` of indices, whole numbers of any type; output ``(..., output_dim)``. Holds ``weight
     (input_dim, output_dim)``.
 
     >>> from gluonish import nd
@@ -44,13 +45,12 @@ class Embedding(HybridBlock):
         params: Any = None,
     ) -> None:
         super().__init__(prefix=prefix, params=params)
-        if input_dim < 1 or output_dim < 1:
-            raise ArgumentError(f"Embedding: input_dim={input_dim} and output_dim={output_dim} must be positive")
         if sparse_grad:
             raise UnsupportedError(
                 "Embedding: sparse_grad=True waits for sparse arrays; leave it out, values are the same"
             )
-        self._input_dim, self._output_dim, self._dtype = input_dim, output_dim, dtype
+        self._input_dim = whole("Embedding", "input_dim", input_dim)
+        self._output_dim = whole("Embedding", "output_dim", output_dim)
         with self.name_scope():
             self.weight = self.params.get(
                 "weight", shape=(input_dim, output_dim), dtype=dtype, init=weight_initializer, allow_deferred_init=True
@@ -61,4 +61,4 @@ class Embedding(HybridBlock):
         return y
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._input_dim} -> {self._output_dim}, {self._dtype})"
+        return f"{type(self).__name__}({self._input_dim} -> {self._output_dim}, {self.weight.dtype})"

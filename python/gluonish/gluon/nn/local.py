@@ -6,7 +6,7 @@ from typing import Any
 from gluonish._core import NDArray
 from gluonish.errors import ArgumentError
 from gluonish.gluon.hybrid_block import HybridBlock
-from gluonish.gluon.nn._shapes import LAYOUTS, PerAxis, per_axis
+from gluonish.gluon.nn._shapes import LAYOUTS, PerAxis, per_axis, whole
 from gluonish.gluon.nn.activations import Activation
 
 __all__ = ["LocallyConnected1D", "LocallyConnected2D"]
@@ -38,8 +38,7 @@ class _LocallyConnected(HybridBlock):
         name, axes, first = type(self).__name__, self._axes, LAYOUTS[self._axes][0]
         if layout not in {None, first}:
             raise ArgumentError(f"{name}: layout={layout!r} must be {first!r}; transpose the input")
-        if channels < 1 or in_channels < 0:
-            raise ArgumentError(f"{name}: channels={channels} must be positive, in_channels={in_channels} at least 0")
+        channels, in_channels = whole(name, "channels", channels), whole(name, "in_channels", in_channels, 0)
         kernel = per_axis(name, "kernel_size", kernel_size, axes, 1)
         self._channels = channels
         self._kwargs: dict[str, Any] = {
@@ -92,7 +91,7 @@ class LocallyConnected1D(_LocallyConnected):
     in_channels, in_size
         Channels and width of the input; 0 takes them from the first one.
 
-    Input ``(batch, in_channels, width)``, output ``(batch, channels, places)``. Parameters: ``weight (places, channels,
+    Input ``(batch, in_channels, width)``, output ``(batch, channels, places)``. Holds ``weight (places, channels,
     in_channels * kernel)``, ``bias (channels, places)``.
 
     >>> from gluonish import nd
@@ -113,7 +112,7 @@ class LocallyConnected2D(_LocallyConnected):
     in_channels, in_size
         Channels and size of the images; 0 takes them from the first ones.
 
-    Input ``(batch, in_channels, height, width)``, output ``(batch, channels, rows, columns)``. Parameters: ``weight
+    Input ``(batch, in_channels, height, width)``, output ``(batch, channels, rows, columns)``. Holds ``weight
     (rows * columns, channels, in_channels * kernel)``, ``bias (channels, rows * columns)``.
 
     >>> from gluonish import nd

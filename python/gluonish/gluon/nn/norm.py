@@ -7,6 +7,7 @@ from gluonish._dtype import dtype_name
 from gluonish._types import DTypeLike
 from gluonish.errors import ArgumentError
 from gluonish.gluon.hybrid_block import HybridBlock
+from gluonish.gluon.nn._shapes import whole
 
 __all__ = [
     "BatchNorm",
@@ -27,8 +28,6 @@ class _Norm(HybridBlock):
     """Gamma and beta, which all of them have: a factor and an offset for each channel."""
 
     def _add_affine(self, channels: int, center: bool, scale: bool, gamma: Any, beta: Any) -> None:
-        if channels < 0:
-            raise ArgumentError(f"{type(self).__name__}: in_channels={channels} must be at least 0")
         with self.name_scope():
             self.gamma = self._channelwise("gamma", channels, gamma, learned=scale)
             self.beta = self._channelwise("beta", channels, beta, learned=center)
@@ -37,7 +36,7 @@ class _Norm(HybridBlock):
         return self.params.get(
             name,
             grad_req="write" if learned else "null",
-            shape=(channels,),
+            shape=(whole(type(self).__name__, "in_channels", channels, 0),),
             init=init,
             allow_deferred_init=True,
             differentiable=learned,
@@ -62,7 +61,7 @@ class BatchNorm(_Norm):
     in_channels
         Number of channels; 0 takes it from the first input.
 
-    Input and output ``(batch, in_channels, ...)``. Parameters: ``gamma``, ``beta``, ``running_mean``, ``running_var``,
+    Input and output ``(batch, in_channels, ...)``. Holds ``gamma``, ``beta``, ``running_mean``, ``running_var``,
     each ``(in_channels,)``; they stay float32 when the layer is cast to a type of 16 bits.
 
     >>> from gluonish import autograd, nd
@@ -177,8 +176,8 @@ class SyncBatchNorm(BatchNorm):
         prefix: str | None = None,
         params: Any = None,
     ) -> None:
-        if num_devices is not None and num_devices < 1:
-            raise ArgumentError(f"SyncBatchNorm: num_devices={num_devices} must be at least 1, or None")
+        if num_devices is not None:
+            whole("SyncBatchNorm", "num_devices", num_devices)
         statistics = (beta_initializer, gamma_initializer, running_mean_initializer, running_variance_initializer)
         how = (momentum, epsilon, center, scale, use_global_stats)
         super().__init__(1, *how, *statistics, in_channels, prefix, params)
@@ -212,7 +211,7 @@ class LayerNorm(_Norm):
     in_channels
         Size of the axis; 0 takes it from the first input.
 
-    Input and output have the same shape, any. Parameters: ``gamma`` and ``beta``, each ``(in_channels,)``.
+    Input and output have the same shape, any. Holds ``gamma`` and ``beta``, each ``(in_channels,)``.
 
     >>> from gluonish import nd
     >>> layer = LayerNorm()
@@ -258,7 +257,7 @@ class InstanceNorm(_Norm):
     in_channels
         Number of channels; 0 takes it from the first input.
 
-    Input and output ``(batch, in_channels, ...)``, of at least three axes. Parameters: ``gamma`` and ``beta``, each
+    Input and output ``(batch, in_channels, ...)``, of at least three axes. Holds ``gamma`` and ``beta``, each
     ``(in_channels,)``.
 
     >>> from gluonish import nd
@@ -311,7 +310,7 @@ class GroupNorm(_Norm):
     in_channels
         Number of channels; 0 takes it from the first input.
 
-    Input and output ``(batch, in_channels, ...)``. Parameters: ``gamma`` and ``beta``, each ``(in_channels,)``. Files
+    Input and output ``(batch, in_channels, ...)``. Holds ``gamma`` and ``beta``, each ``(in_channels,)``. Files
     of MXNet 1.x, which have a gamma and a beta for each group, load into a layer whose ``in_channels`` is 0, and work.
 
     >>> from gluonish import nd
@@ -335,7 +334,7 @@ class GroupNorm(_Norm):
         in_channels: int = 0,
     ) -> None:
         super().__init__(prefix=prefix, params=params)
-        if num_groups < 1 or in_channels % num_groups:
+        if whole("GroupNorm", "in_channels", in_channels, 0) % whole("GroupNorm", "num_groups", num_groups):
             raise ArgumentError(f"GroupNorm: num_groups={num_groups} must divide in_channels={in_channels}")
         self._kwargs = {"eps": epsilon, "num_groups": num_groups, "center": center, "scale": scale}
         self._num_groups, self._epsilon = num_groups, epsilon
@@ -361,7 +360,7 @@ class RMSNorm(_Norm):
     in_channels
         Size of the axis; 0 takes it from the first input.
 
-    Input and output have the same shape, any. Parameter: ``gamma (in_channels,)``.
+    Input and output have the same shape, any. Holds ``gamma (in_channels,)``.
 
     >>> from gluonish import nd
     >>> layer = RMSNorm()

@@ -5,6 +5,7 @@ from typing import Any
 from gluonish._core import NDArray
 from gluonish.errors import ArgumentError, ShapeError
 from gluonish.gluon.hybrid_block import HybridBlock
+from gluonish.gluon.nn._shapes import whole
 
 __all__ = ["LearnedPositionEmbedding", "RotaryEmbedding", "SinusoidalPositionEmbedding"]
 
@@ -37,10 +38,10 @@ class SinusoidalPositionEmbedding(HybridBlock):
     """
 
     def __init__(self, units: int, base: float = 10000.0, prefix: str | None = None, params: Any = None) -> None:
-        if units < 1 or base <= 0:
-            raise ArgumentError(f"SinusoidalPositionEmbedding: units={units} and base={base} must be positive")
+        if base <= 0:
+            raise ArgumentError(f"SinusoidalPositionEmbedding: base={base} must be positive")
         super().__init__(prefix=prefix, params=params)
-        self._units, self._base = units, base
+        self._units, self._base = whole("SinusoidalPositionEmbedding", "units", units), base
 
     def hybrid_forward(self, F: Any, x: NDArray, offset: int = 0) -> NDArray:
         length = _length("SinusoidalPositionEmbedding", x, self._units)
@@ -68,7 +69,7 @@ class LearnedPositionEmbedding(HybridBlock):
         Size of the last axis.
 
     Input and output ``(batch, length, units)``. The layer is called with the sequences, and with the position of their
-    first place where that is not 0. Parameter: ``weight (max_length, units)``.
+    first place where that is not 0. Holds ``weight (max_length, units)``.
 
     >>> from gluonish import nd
     >>> layer = LearnedPositionEmbedding(16, 4)
@@ -85,10 +86,9 @@ class LearnedPositionEmbedding(HybridBlock):
         prefix: str | None = None,
         params: Any = None,
     ) -> None:
-        if max_length < 1 or units < 1:
-            raise ArgumentError(f"LearnedPositionEmbedding: max_length={max_length}, units={units} must be positive")
         super().__init__(prefix=prefix, params=params)
-        self._max_length, self._units = max_length, units
+        self._max_length = whole("LearnedPositionEmbedding", "max_length", max_length)
+        self._units = whole("LearnedPositionEmbedding", "units", units)
         with self.name_scope():
             self.weight = self.params.get("weight", shape=(max_length, units), init=weight_initializer)
 

@@ -56,12 +56,16 @@ class _AdaptivePool(HybridBlock):
 
 
 class _AdaptiveAvgPool(_AdaptivePool):
+    """Means: the row knows images, and means of means of equal windows are means."""
+
     def hybrid_forward(self, F: Any, x: NDArray) -> NDArray:
         _spatial_axes(type(self).__name__, x, self._axes)
         return _each_plane(lambda v, size: F.contrib.AdaptiveAvgPooling2D(v, output_size=size), x, self._size)
 
 
 class _AdaptiveMaxPool(_AdaptivePool):
+    """Largest values, axis by axis."""
+
     def hybrid_forward(self, F: Any, x: NDArray) -> NDArray:
         old = _spatial_axes(type(self).__name__, x, self._axes)
         for axis, (size, count) in enumerate(zip(old, self._size, strict=True)):

@@ -154,7 +154,7 @@ class ConvTranspose3d(_ConvolutionTransposed, Conv3DTranspose):
     """
 
 
-class _BatchNormd(BatchNorm):
+class _TorchBatchNorm(BatchNorm):
     """Torch's momentum is the share of the new statistics, Gluon's that of the old ones."""
 
     def __init__(
@@ -164,7 +164,7 @@ class _BatchNormd(BatchNorm):
         super().__init__(momentum=1 - momentum, epsilon=eps, **how)
 
 
-class BatchNorm1d(_BatchNormd):
+class BatchNorm1d(_TorchBatchNorm):
     """:class:`BatchNorm` of ``(batch, num_features)`` or ``(batch, num_features, width)``. The running variance is the
     biased one, where torch's is not.
 
@@ -176,7 +176,7 @@ class BatchNorm1d(_BatchNormd):
     """
 
 
-class BatchNorm2d(_BatchNormd):
+class BatchNorm2d(_TorchBatchNorm):
     """:class:`BatchNorm` of ``(batch, num_features, height, width)``. The running variance is the biased one, where
     torch's is not.
 
@@ -188,7 +188,7 @@ class BatchNorm2d(_BatchNormd):
     """
 
 
-class BatchNorm3d(_BatchNormd):
+class BatchNorm3d(_TorchBatchNorm):
     """:class:`BatchNorm` of ``(batch, num_features, depth, height, width)``. The running variance is the biased one,
     where torch's is not.
 

@@ -6,6 +6,7 @@ from typing import Any
 from gluonish._core import NDArray
 from gluonish.errors import ArgumentError
 from gluonish.gluon.hybrid_block import HybridBlock
+from gluonish.gluon.nn._shapes import whole
 from gluonish.gluon.nn.attention import MultiHeadAttention
 from gluonish.gluon.nn.basic import Dense, Dropout
 from gluonish.gluon.nn.container import HybridSequential
@@ -186,12 +187,10 @@ class _Stack(HybridBlock):
         self, num_layers: int, units: int, num_heads: int, prefix: str | None = None, params: Any = None, **layer: Any
     ) -> None:
         super().__init__(prefix=prefix, params=params)
-        if num_layers < 1:
-            raise ArgumentError(f"{type(self).__name__}: num_layers={num_layers} must be positive")
         with self.name_scope():
             self.layers = HybridSequential(prefix="")
             with self.layers.name_scope():
-                for i in range(num_layers):
+                for i in range(whole(type(self).__name__, "num_layers", num_layers)):
                     self.layers.add(self._layer(units, num_heads, prefix=f"layer{i}_", **layer))
             how = (layer.get("norm", "layer"), units, layer.get("epsilon", 1e-5), "norm_")
             self.norm = _norm(type(self).__name__, *how) if layer.get("pre_norm", False) else None

@@ -6,7 +6,7 @@ from typing import Any
 from gluonish._core import NDArray
 from gluonish.errors import ArgumentError, ShapeError
 from gluonish.gluon.hybrid_block import HybridBlock
-from gluonish.gluon.nn._shapes import PerAxis, channels_last, per_axis, share
+from gluonish.gluon.nn._shapes import PerAxis, channels_last, per_axis, share, whole
 from gluonish.gluon.nn.basic import Dense
 from gluonish.gluon.nn.conv import Conv2D
 
@@ -27,8 +27,8 @@ class PatchEmbed(HybridBlock):
     in_channels
         Channels of the images; 0 takes them from the first ones.
 
-    Input ``(batch, in_channels, height, width)``, output ``(batch, patches, units)``, row by row. Parameters: those of
-    the convolution ``projection``.
+    Input ``(batch, in_channels, height, width)``, output ``(batch, patches, units)``, row by row. Holds the convolution
+    ``projection``.
 
     >>> from gluonish import nd
     >>> layer = PatchEmbed(16, patch_size=4)
@@ -91,7 +91,7 @@ class SqueezeExcite(HybridBlock):
     axis
         Axis of the channels.
 
-    Input and output ``(batch, in_channels, ...)``. Parameters: those of the layers ``reduce`` and ``expand``.
+    Input and output ``(batch, in_channels, ...)``. Holds the layers ``reduce`` and ``expand``.
 
     >>> from gluonish import nd
     >>> layer = SqueezeExcite(32)
@@ -113,9 +113,8 @@ class SqueezeExcite(HybridBlock):
         params: Any = None,
     ) -> None:
         super().__init__(prefix=prefix, params=params)
-        if in_channels < 1 or reduction < 1:
-            raise ArgumentError(f"SqueezeExcite: in_channels={in_channels}, reduction={reduction} must be positive")
-        self._axis, hidden = axis, max(in_channels // reduction, 1)
+        in_channels = whole("SqueezeExcite", "in_channels", in_channels)
+        self._axis, hidden = axis, max(in_channels // whole("SqueezeExcite", "reduction", reduction), 1)
         inits = {"weight_initializer": weight_initializer, "bias_initializer": bias_initializer}
         with self.name_scope():
             self.reduce = Dense(hidden, activation, in_units=in_channels, prefix="reduce_", **inits)

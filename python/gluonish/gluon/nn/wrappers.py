@@ -8,6 +8,7 @@ from gluonish._core import NDArray
 from gluonish.errors import ArgumentError
 from gluonish.gluon.block import Block
 from gluonish.gluon.hybrid_block import HybridBlock
+from gluonish.gluon.nn._shapes import whole
 from gluonish.gluon.parameter import Parameter
 
 __all__ = ["SpectralNorm", "WeightNorm"]
@@ -62,8 +63,9 @@ class WeightNorm(_Reparametrized):
     axis
         Axis of the rows, which are as many as the channels of the output: 0, or 1 for transposed convolutions.
 
-    Shapes are those of the block. Parameter: ``scale (rows,)``, at first the lengths of the rows of ``v``, so that the
-    wrapped block begins as the block itself would.
+    Shapes are those of the block. Holds ``scale (rows,)``, which the first forward sets to the lengths of the rows of
+    ``v``: the wrapped block begins as the block itself would. (``initialize(force_reinit=True)`` after that makes them
+    1.)
 
     >>> from gluonish import nd
     >>> from gluonish.gluon import nn
@@ -113,7 +115,7 @@ class SpectralNorm(_Reparametrized):
     epsilon
         What is added to lengths, so that they are not 0.
 
-    Shapes are those of the block. State: ``u (rows,)``, the singular vector, which is saved with the parameters.
+    Shapes are those of the block. Holds ``u (rows,)``, the singular vector, which is saved with the parameters.
 
     >>> from gluonish import nd
     >>> from gluonish.gluon import nn
@@ -134,9 +136,7 @@ class SpectralNorm(_Reparametrized):
         params: Any = None,
     ) -> None:
         super().__init__(block, name, axis, prefix, params)
-        if iterations < 1:
-            raise ArgumentError(f"SpectralNorm: iterations={iterations} must be at least 1")
-        self._iterations, self._epsilon = iterations, epsilon
+        self._iterations, self._epsilon = whole("SpectralNorm", "iterations", iterations), epsilon
         with self.name_scope():
             self.u = self.params.get(
                 "u", grad_req="null", shape=(0,), init="ones", allow_deferred_init=True, differentiable=False
