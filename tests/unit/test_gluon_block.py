@@ -254,6 +254,16 @@ class TestBuffers:
         block.steps = [3.0]
         assert [copy.item() for copy in block._buffers["steps"].list_data()] == [3, 3]
 
+    def test_where_the_parameters_are(self):
+        layer = Scale(2)
+        layer.register_buffer("steps", [1.0])
+        with mx.cpu(1):
+            layer.initialize()
+        assert layer.steps.ctx == mx.cpu(1)
+        with pytest.warns(UserWarning, match="already initialized"):
+            layer.initialize()
+        assert layer.steps.ctx == mx.cpu(1)
+
     def test_shape_is_kept(self):
         block = gluon.Block()
         block.register_buffer("steps", [1.0])

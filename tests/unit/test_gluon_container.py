@@ -50,6 +50,21 @@ class TestSequential:
         with pytest.raises(IndexError):
             net[3]
 
+    def test_slices_and_copies_are_apart(self, kind):
+        net = stack(kind, 4, 3)
+        calls = []
+        net.register_forward_hook(lambda *_: calls.append(1))
+        part, whole = net[:1], copy.copy(net)
+        part(nd.ones((1, 5)))
+        assert calls == []
+        part.add(nn.Identity())
+        whole.add(nn.Identity())
+        part.register_forward_hook(lambda *_: calls.append(2))
+        net(nd.ones((1, 5)))
+        assert calls == [1]
+        assert (len(net), len(part), len(whole)) == (2, 2, 3)
+        assert whole[0] is net[0]
+
     def test_slices_of_classes_of_ones_own(self, kind):
         class Mine(kind):
             def __init__(self, factor):

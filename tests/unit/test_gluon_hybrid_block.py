@@ -153,6 +153,34 @@ class TestDeferred:
         block = hybrid(lambda F, x, w: F.dot(F.FullyConnected(x, w, num_hidden=2, no_bias=True), w), (2, 0))
         assert block(nd.ones((1, 3))).tolist() == [[6, 6, 6]]
 
+    def test_operators_work_once_it_is_known(self):
+        def forward(F, x, w):
+            y = F.FullyConnected(x, w, num_hidden=2, no_bias=True)
+            return (y + (2 * w).sum() + w.shape[1] - w[0, 0]) * F.stack(*[w, w]).size / len(w) + (w - w == 0).sum()
+
+        block = hybrid(forward, (2, 0))
+        first = block(nd.ones((1, 3))).tolist()
+        assert first == block(nd.ones((1, 3))).tolist() == [[(3 + 12 + 3 - 1) * 12 / 2 + 6] * 2]
+
+    def test_one_that_is_used_later(self):
+        def forward(F, x, w):
+            return F.FullyConnected(x, w, num_hidden=2, no_bias=True) if x.shape[0] > 1 else x
+
+        block = hybrid(forward, (2, 0))
+        for rows in (1, 1, 2, 1):
+            assert block(nd.ones((rows, 3))).shape == (rows, 3 if rows == 1 else 2)
+        assert block.weight.shape == (2, 3)
+
+    def test_no_shape_at_all(self):
+        block = hybrid(lambda F, x, w: F.FullyConnected(x, w, num_hidden=2, no_bias=True), None)
+        assert block(nd.ones((1, 3))).tolist() == [[3, 3]]
+        assert block.weight.shape == (2, 3)
+
+    def test_lists_of_parameters(self):
+        block = hybrid(lambda F, x, w: F.add_n([w, w]))
+        with pytest.raises(DeferredInitializationError, match="one_weight"):
+            block(nd.ones((1, 3)))
+
     def test_submodules_of_f(self):
         block = hybrid(lambda F, x, w: F.linalg.gemm2(x, F.identity(w)), (3, 2))
         assert block(nd.ones((1, 3))).tolist() == [[3, 3]]
@@ -164,12 +192,12 @@ class TestDeferred:
             (lambda F, x, w: w + 1, "operator"),
             (lambda F, x, w: w[0], "operator"),
             (lambda F, x, w: -w, "operator"),
+            (lambda F, x, w: w == 0, "operator"),
             (lambda F, x, w: x + w.shape[0], "shape"),
             (lambda F, x, w: w.sum(), "sum"),
             (lambda F, x, w: F.dot(x, w), "F.dot cannot tell"),
             (lambda F, x, w: F.broadcast_mul(x, w), "F.broadcast_mul cannot tell"),
             (lambda F, x, w: F.moments(w, axes=(0,)), "F.moments"),
-            (lambda F, x, w: x, "did not use it"),
         ],
     )
     def test_what_cannot_tell_names_parameter_dimension_and_way_out(self, function, what):
@@ -236,6 +264,16 @@ class TestDeferred:
         with autograd.record():
             net.infer_shape(nd.ones((1, 3)))
         assert [layer.weight.shape for layer in net] == [(4, 3), (2, 4)]
+
+    def test_infer_shape_leaves_what_is_not_initialized(self):
+        net = nn.HybridSequential()
+        net.add(Dense(4), Scale(), Dense(2))
+        net.infer_shape(nd.ones((1, 3), ctx=mx.cpu(1)))
+        assert [layer.weight.shape for layer in (net[0], net[2])] == [(4, 3), (2, 4)]
+        with pytest.raises(RuntimeError, match="has not been initialized"):
+            net(nd.ones((1, 3)))
+        net.initialize()
+        assert net(nd.ones((1, 3))).shape == (1, 2)
 
     def test_shared_parameters(self):
         first = Dense(3)

@@ -69,6 +69,8 @@ class TestFormats:
         other = make(0)
         other.load_parameters(tmp_path / "w")
         assert (other.steps.item(), other.cache.item(), other.scale.data().item()) == (5, 0, 5)
+        other.load_parameters(tmp_path / "w", ctx=TWO)
+        assert [ctx.device_id for p in other._saved().values() for ctx in p.list_ctx()] == [0, 1, 0, 1]
 
 
 class TestLoading:

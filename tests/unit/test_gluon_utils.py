@@ -36,6 +36,7 @@ class TestSplit:
         found = split_data(x, parts, batch_axis=1, even_split=False)
         sizes = [part.shape[1] for part in found]
         assert max(sizes) - min(sizes) <= 1
+        assert sizes == sorted(sizes, reverse=True)
         assert nd.concat(*found, dim=1).tolist() == x.tolist()
         assert [p.shape for p in split_data(x, parts, batch_axis=-1, even_split=False)] == [p.shape for p in found]
 

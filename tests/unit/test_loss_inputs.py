@@ -226,6 +226,25 @@ class TestIgnoredLabels:
         np.testing.assert_allclose(y.asnumpy()[::2], rest.asnumpy(), rtol=1e-6)
         assert pred.grad.asnumpy()[[0, 2]].any()
 
+    @pytest.mark.parametrize("how", [{}, {"from_logits": True}, {"cost_matrix": np.ones((6, 6))}])
+    def test_whatever_their_predictions_are(self, how):
+        pred = np.log(np.full((4, 6), 1 / 6))
+        pred[1, 2], pred[3, :] = np.nan, -np.inf
+        x = array(pred)
+        x.attach_grad()
+        with autograd.record():
+            y = made("SoftmaxCrossEntropyLoss", ignore_label=-1, **how)(x, nd.array([0, -1, 1, -1]))
+        y.backward()
+        assert y.asnumpy()[[1, 3]].tolist() == [0, 0]
+        assert np.isfinite(y.asnumpy()).all()
+        assert not x.grad.asnumpy()[[1, 3]].any()
+
+    @pytest.mark.parametrize("dtype", ["uint8", "int32", "int64", "float32"])
+    @pytest.mark.parametrize("logs", [False, True])
+    def test_of_every_type(self, dtype, logs):
+        loss = made("SoftmaxCrossEntropyLoss", ignore_label=-1, from_logits=logs)
+        assert (loss(array(-abs(PRED)), nd.array(CLASSES, dtype=dtype)).asnumpy() > 0).all()
+
     def test_count_in_the_mean(self):
         loss = made("SoftmaxCrossEntropyLoss", ignore_label=-1)
         y = loss(nd.zeros((1, 4, 2)), nd.array([[0, -1, 1, -1]]))

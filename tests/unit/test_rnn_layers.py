@@ -335,6 +335,7 @@ class TestErrors:
             (lambda: rnn.GRU(4, dropout=2), ValueError, "dropout=2 must be from 0 to 1"),
             (lambda: rnn.LSTM(4, state_clip_min=1), ValueError, "state_clip_min=1, state_clip_max=None"),
             (lambda: rnn.LSTM(4, state_clip_nan=True), ValueError, "both bounds are needed"),
+            (lambda: rnn.LSTM(4, projection_size=-1), ValueError, "projection_size=-1 must be at least 1"),
             (lambda: rnn.GRU(4, projection_size=3), TypeError, "projection_size"),
         ],
     )

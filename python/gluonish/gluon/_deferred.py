@@ -4,6 +4,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from gluonish._core import NDArray
 from gluonish.context import from_index
 from gluonish.errors import ShapeError
 from gluonish.gluon._errors import DeferredShapeError
@@ -14,83 +15,85 @@ __all__ = ["Placeholder", "functions_that_tell_shapes"]
 
 
 class Placeholder:
-    """What ``hybrid_forward`` gets instead of a parameter whose shape is unknown. Only functions of F take it."""
+    """What ``hybrid_forward`` gets instead of a parameter whose shape is unknown.
 
-    def __init__(self, parameter: Parameter) -> None:
-        self._parameter = parameter
+    Functions of F take it and may tell the shape; from then on it does whatever the array does. Before, all but those
+    functions raise.
+    """
 
-    def _refuse(self, what: str) -> NoReturn:
+    def __init__(self, parameter: Parameter, device: int) -> None:
+        self._parameter, self._on = parameter, device
+
+    def _unknown(self) -> bool:
+        return not self._parameter._copies
+
+    def _array(self, who: str) -> NDArray:
+        if self._unknown():
+            self._refuse(who)
+        return self._parameter.data(from_index(self._on))
+
+    def _refuse(self, who: str) -> NoReturn:
         raise self._parameter._deferred_error(
-            f", and {what} cannot tell it (functions of F that have parameters can, as F.FullyConnected; or define "
+            f", and {who} cannot tell it (functions of F that have parameters can, as F.FullyConnected; or define "
             "infer_shape(self, x) in the class of the block)"
         )
 
-    def __getattr__(self, name: str) -> NoReturn:
+    def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        self._refuse(f"'.{name}'")
+        return getattr(self._array(f"'.{name}'"), name)
+
+    __hash__ = object.__hash__
 
 
-def _operator(name: str) -> Callable[..., NoReturn]:
-    def refuse(self: Placeholder, *_: Any) -> NoReturn:
-        self._refuse(f"the operator {name}")
+def _operator(name: str) -> Callable[..., Any]:
+    def operate(self: Placeholder, *args: Any) -> Any:
+        who = f"the operator {name}"
+        return getattr(self._array(who), name)(*(_value(arg, who) for arg in args))
 
-    return refuse
-
-
-_OPERATORS = "add sub mul truediv floordiv mod pow matmul and or xor"
-for _name in _OPERATORS.split():
-    for _form in (f"__{_name}__", f"__r{_name}__"):
-        setattr(Placeholder, _form, _operator(_form))
-for _form in [
-    "neg",
-    "pos",
-    "abs",
-    "invert",
-    "lt",
-    "le",
-    "gt",
-    "ge",
-    "getitem",
-    "setitem",
-    "len",
-    "iter",
-    "bool",
-    "float",
-    "int",
-]:
-    setattr(Placeholder, f"__{_form}__", _operator(f"__{_form}__"))
+    return operate
 
 
-def functions_that_tell_shapes(device: int, functions: Any) -> Any:
+_TWO_SIDED = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor")
+_ONE_SIDED = ("neg", "pos", "abs", "invert", "lt", "le", "gt", "ge", "eq", "ne", "getitem", "setitem")
+_CONVERSIONS = ("len", "iter", "bool", "float", "int")
+for _name in (*_TWO_SIDED, *(f"r{name}" for name in _TWO_SIDED), *_ONE_SIDED, *_CONVERSIONS):
+    setattr(Placeholder, f"__{_name}__", _operator(f"__{_name}__"))
+
+
+def functions_that_tell_shapes(functions: Any) -> Any:
     """`nd` for a first forward: its functions find the shapes of placeholders, and take the values that these get."""
 
     def watch(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        given = [*args, *kwargs.values()]
-        if any(isinstance(one, Placeholder) and not one._parameter._copies for one in given):
+        if any(isinstance(one, Placeholder) and one._unknown() for one in (*args, *kwargs.values())):
             _tell(name, function, args, kwargs)
-        values = [_value(one, device) for one in args]
-        return function(*values, **{key: _value(one, device) for key, one in kwargs.items()})
+        values = [_value(one, f"F.{name}") for one in args]
+        return function(*values, **{key: _value(one, f"F.{name}") for key, one in kwargs.items()})
 
     return Functions(watch, functions)
 
 
-def _value(given: Any, device: int) -> Any:
-    return given._parameter.data(from_index(device)) if isinstance(given, Placeholder) else given
+def _value(given: Any, who: str) -> Any:
+    """An argument with arrays in the place of placeholders."""
+    if isinstance(given, Placeholder):
+        return given._array(who)
+    if type(given) in (list, tuple):
+        return type(given)(_value(one, who) for one in given)
+    return given
 
 
 def _tell(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Gives the parameters among an op's inputs the shapes that the op wants, and values."""
-    waiting = [one for one in (*args, *kwargs.values()) if isinstance(one, Placeholder) and not one._parameter._copies]
+    waiting = next(one for one in (*args, *kwargs.values()) if isinstance(one, Placeholder) and one._unknown())
     function = Functions.original(function)
     ask = getattr(function, "parameter_shapes", None)
     if ask is None:
-        waiting[0]._refuse(f"F.{name}")
+        waiting._refuse(f"F.{name}")
     try:
         shapes = ask(*map(_shape, args), **{key: _shape(one) for key, one in kwargs.items()})
     except ShapeError as error:
-        parameter = waiting[0]._parameter
-        raise DeferredShapeError(f"{parameter._deferred_error(f', and F.{name} cannot tell it')}\n  {error}") from error
+        why = waiting._parameter._deferred_error(f", and F.{name} cannot tell it")
+        raise DeferredShapeError(f"{why}\n  {error}") from error
     order = list(inspect.signature(function).parameters)
     places = [*enumerate(args), *((order.index(key), one) for key, one in kwargs.items() if key in order)]
     for place, one in places:

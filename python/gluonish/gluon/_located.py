@@ -20,14 +20,13 @@ def add_place(error: Exception, block: Any, outermost: bool) -> None:
     inward.insert(0, block)
     names = [inward[0]._path, *(_name(parent, child) for parent, child in itertools.pairwise(inward))]
     place = f"in block {'.'.join(names)} ({type(inward[-1]).__name__})"
-    if not isinstance(error, MXNetError):
-        if hasattr(error, "add_note"):
-            notes = [note for note in getattr(error, "__notes__", []) if not note.startswith("in block ")]
-            error.__notes__ = [*notes, place]
-    elif not isinstance(error, OSError) and len(error.args) == 1:
+    if isinstance(error, MXNetError) and not isinstance(error, OSError) and len(error.args) == 1:
         text = error.__dict__.setdefault(_TEXT, str(error.args[0]))
         if "in block " not in text:  # an error of queued work knows the block already
             error.args = (f"{text}\n  {place}",)
+    elif hasattr(error, "add_note"):
+        notes = [note for note in getattr(error, "__notes__", []) if not note.startswith("in block ")]
+        error.__notes__ = [*notes, place]
     if outermost:  # somebody may raise the same object again
         error.__dict__.pop(_BLOCKS)
         error.__dict__.pop(_TEXT, None)

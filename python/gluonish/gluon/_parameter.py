@@ -189,7 +189,8 @@ class Parameter:
         if self._known():
             self._fulfil(waiting)
         elif self.allow_deferred_init:
-            self._copies, self._sole, self._waiting = {}, None, waiting
+            self._forget()
+            self._waiting = waiting
         else:
             raise ArgumentError(
                 f"Parameter '{self.name}' cannot be initialized: its shape {self._shape} is not known whole. Give the "
@@ -360,6 +361,11 @@ class Parameter:
     def _keep(self, copies: dict[int, NDArray]) -> None:
         self._copies = copies
         self._sole = next(iter(copies.values())) if len(copies) == 1 else None
+
+    def _forget(self) -> None:
+        """Drops the values: it is as if it had never been initialized."""
+        self._keep({})
+        self._waiting = None
 
     def _attach(self, arrays: Any, req: str) -> None:
         self._check_differentiable(self._dtype, req)

@@ -224,6 +224,7 @@ class ParameterDict:
         Everything is looked at before anything changes. What is missing, too much or of another shape raises.
         """
         options = _serialization.Options(ctx, allow_missing, ignore_extra, cast_dtype, dtype_source)
+        self._check_prefix(restore_prefix)
         self._load(_serialization.read(filename), f"file '{filename!s}'", restore_prefix, options)
 
     def load_dict(
@@ -240,11 +241,14 @@ class ParameterDict:
         """Loads values from a dict, as ``load`` does from a file."""
         options = _serialization.Options(ctx, allow_missing, ignore_extra, cast_dtype, dtype_source)
         source = f"file '{filename}'" if filename else "the dict"
+        self._check_prefix(restore_prefix)
         self._load(dict(param_dict), source, restore_prefix, options)
 
-    def _load(self, arrays: dict[str, NDArray], source: str, prefix: str, options: "_serialization.Options") -> None:
+    def _check_prefix(self, prefix: str) -> None:
         for name in self._params:
             _stripped(name, prefix)
+
+    def _load(self, arrays: dict[str, NDArray], source: str, prefix: str, options: _serialization.Options) -> None:
         restored = {prefix + _serialization.plain(name): array for name, array in arrays.items()}
         _serialization.load(restored, self._params, source, options)
 

@@ -12,7 +12,7 @@ from gluonish.context import from_index
 from gluonish.errors import ArgumentError, FormatError
 from gluonish.gluon._arguments import Contexts, device_indices
 from gluonish.gluon._errors import ParameterError
-from gluonish.gluon._parameter import Parameter
+from gluonish.gluon._parameter import Constant, Parameter
 
 __all__ = ["Options", "deduplicated", "load", "plain", "read", "resolved", "save"]
 
@@ -115,7 +115,7 @@ def _check(parameter: Parameter, array: NDArray, source: str, devices: list[int]
         )
     waiting = parameter._waiting
     has = waiting.devices if waiting is not None else list(parameter._copies)
-    if devices is not None and has and set(devices) != set(has):
+    if devices is not None and has and set(devices) != set(has) and not isinstance(parameter, Constant):
         raise ParameterError(
             f"Parameter '{parameter.name}' is initialized on {[*map(from_index, has)]}, and cannot be loaded on "
             f"{[*map(from_index, devices)]}: leave ctx out, or call reset_ctx first"
@@ -126,7 +126,10 @@ def _put(parameter: Parameter, array: NDArray, devices: list[int] | None, option
     if options.cast_dtype and options.dtype_source == "saved":
         parameter.cast(array.dtype)
     if parameter._copies:
-        parameter.set_data(array)
+        if devices is not None and set(devices) != set(parameter._copies):  # a constant, which may just move
+            parameter._place(array, devices)
+        else:
+            parameter.set_data(array)
         return
     waiting = parameter._waiting
     parameter._shape = array.shape

@@ -177,6 +177,15 @@ class Tree:
         for name in self._buffers:
             self._expose(name)
 
+    def __copy__(self) -> "Tree":
+        """A block with the same children, parameters and buffers, which get and lose others apart from this one."""
+        made = type(self).__new__(type(self))
+        for name, value in self.__dict__.items():
+            made.__dict__[name] = value.copy() if name[0] == "_" and isinstance(value, dict | set) else value
+        made.__dict__["_params"] = ParameterDict(self._params.prefix, self._params._shared)
+        made._params.update(self._params)
+        return made
+
     # Names.
 
     @property
@@ -293,8 +302,9 @@ class Tree:
         pattern = re.compile(select or "")
         found = ParameterDict(self._params.prefix)
         for _, block in self._walk():
-            own = block._own().values()
-            found.update({parameter.name: parameter for parameter in own if pattern.match(parameter.name)})
+            for parameter in block._own().values():
+                if pattern.match(parameter.name):
+                    found.update({parameter.name: parameter})
         return found
 
 

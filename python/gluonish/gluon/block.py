@@ -100,11 +100,12 @@ class Block(Tree, TorchNames):
         ``init`` is for parameters without an initializer of their own: an instance, a name or the JSON of one; None is
         ``Uniform(0.07)``.
         """
-        self.collect_params().initialize(init, ctx, verbose, force_reinit, device=device)
-        if ctx is not None or device is not None:
-            for _, block in self._walk():
-                for buffer in block._buffers.values():
-                    buffer.reset_ctx(ctx, device=device)
+        params = self.collect_params()
+        params.initialize(init, ctx, verbose, force_reinit, device=device)
+        where = params.list_ctx() if params else one_of(ctx, device)
+        for _, block in self._walk():
+            for buffer in block._buffers.values():
+                buffer.reset_ctx(where)
 
     def cast(self, dtype: DTypeLike) -> None:
         """Makes all parameters, and buffers of floating types, another type."""

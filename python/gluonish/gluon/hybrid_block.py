@@ -85,17 +85,12 @@ class HybridBlock(Block):
                 del waiting[name]
         ctx = from_index(device)
         params: dict[str, Any] = {
-            name: Placeholder(p) if name in waiting else p.data(ctx) for name, p in self._reg_params.items()
+            name: Placeholder(p, device) if name in waiting else p.data(ctx) for name, p in self._reg_params.items()
         }
         with ctx:
             if not waiting:
                 return self.hybrid_forward(self._F, x, *args, **params)
-            functions = functions_that_tell_shapes(device, self._F)
-            output = self.hybrid_forward(functions, x, *args, **params)
-        for parameter in waiting.values():
-            if parameter._waiting is not None:
-                raise parameter._deferred_error(", and hybrid_forward did not use it")
-        return output
+            return self.hybrid_forward(functions_that_tell_shapes(self._F), x, *args, **params)
 
     def _device_of(self, args: Any) -> int:
         """The device of the first array among inputs, also in lists."""
@@ -135,10 +130,18 @@ class HybridBlock(Block):
     def infer_shape(self, *args: ArrayLike) -> None:
         """Tells parameters their shapes from inputs, by a forward that is not recorded.
 
-        A class whose ``forward`` cannot tell them defines this itself, and sets ``self.weight.shape``.
+        Those that are not initialized stay so. A class whose ``forward`` cannot tell shapes defines this itself, and
+        sets ``self.weight.shape``.
         """
-        with pause():
-            self(*args)
+        without = [p for p in self.parameters() if not p._copies and p._waiting is None]
+        try:
+            for parameter in without:
+                parameter.initialize("zeros", from_index(self._device_of(args)))
+            with pause():
+                self(*args)
+        finally:
+            for parameter in without:
+                parameter._forget()
 
     def infer_type(self, *args: ArrayLike) -> NoReturn:
         """MXNet's way to tell parameters their types. Here they have the types that they were given."""

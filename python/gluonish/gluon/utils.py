@@ -1,17 +1,11 @@
 """What training loops need beside blocks: parts of a batch, the norm of gradients, downloads, hooks."""
 
-import hashlib
 import math
 import os
-import shutil
-import ssl
-import tempfile
-import urllib.error
-import urllib.request
+import warnings
 from collections.abc import Callable, Sequence
 from itertools import count, pairwise
 from typing import Any
-from urllib.parse import urlsplit
 
 from gluonish import nd
 from gluonish._core import NDArray
@@ -35,7 +29,7 @@ def split_data(data: NDArray, num_slice: int, batch_axis: int = 0, even_split: b
     """A batch in so many parts along an axis, as views. Parts that differ by one row need ``even_split=False``.
 
     >>> [part.shape for part in split_data(nd.ones((5, 2)), 2, even_split=False)]
-    [(2, 2), (3, 2)]
+    [(3, 2), (2, 2)]
     """
     if num_slice < 1:
         raise ArgumentError(f"split_data: num_slice={num_slice} is not valid: expected at least 1")
@@ -53,7 +47,8 @@ def split_data(data: NDArray, num_slice: int, batch_axis: int = 0, even_split: b
             f"split_data: {size} rows along axis {axis} of shape {data.shape} cannot be split evenly into {num_slice} "
             f"parts; take a batch size that is a multiple of {num_slice}, or set even_split=False"
         )
-    ends = [size * part // num_slice for part in range(num_slice + 1)]
+    each, more = divmod(size, num_slice)  # the first parts are the larger ones
+    ends = [each * part + min(part, more) for part in range(num_slice + 1)]
     before = (slice(None),) * axis
     return [data[(*before, slice(start, end))] for start, end in pairwise(ends)]
 
@@ -110,8 +105,6 @@ def clip_global_norm(arrays: Sequence[NDArray], max_norm: float, check_isfinite:
         return norm
     value = float(norm)
     if not math.isfinite(value):
-        import warnings
-
         warnings.warn(
             f"clip_global_norm: the norm is {value}, so the arrays are not finite and clipping cannot help",
             UserWarning,
@@ -123,11 +116,14 @@ def clip_global_norm(arrays: Sequence[NDArray], max_norm: float, check_isfinite:
 def check_sha1(filename: str | os.PathLike[str], sha1_hash: str) -> bool:
     """Whether a file has this SHA-1 sum, in hexadecimal digits; at least the first eight.
 
+    >>> import os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "empty")
     >>> open(path, "wb").close()
     >>> check_sha1(path, "da39a3ee5e6b4b0d3255bfef95601890afd80709"), check_sha1(path, "00000000")
     (True, False)
     """
+    import hashlib
+
     digest = hashlib.sha1(usedforsecurity=False)
     with open(filename, "rb") as file:
         while block := file.read(1 << 20):
@@ -164,6 +160,7 @@ def download(
     retries
         How often to try again when the network fails.
 
+    >>> import os, tempfile
     >>> folder = tempfile.mkdtemp()
     >>> source = os.path.join(folder, "source.txt")
     >>> with open(source, "w") as file:
@@ -172,6 +169,9 @@ def download(
     ...     file.read()
     'text'
     """
+    import tempfile
+    from urllib.error import HTTPError, URLError
+
     if retries < 0:
         raise ArgumentError(f"download: retries={retries} is not valid: expected at least 0")
     target = _target(url, path)
@@ -185,8 +185,8 @@ def download(
         for left in range(retries, -1, -1):
             try:
                 _fetch(url, part, verify_ssl)
-            except (urllib.error.URLError, ConnectionError, TimeoutError) as error:
-                refused = isinstance(error, urllib.error.HTTPError) and error.code < 500
+            except (URLError, ConnectionError, TimeoutError) as error:
+                refused = isinstance(error, HTTPError) and error.code < 500
                 if left and not refused:
                     continue
                 raise FileError(f"download: '{url}' cannot be fetched: {error}") from error
@@ -202,6 +202,8 @@ def download(
 
 
 def _target(url: str, path: str | os.PathLike[str] | None) -> str:
+    from urllib.parse import urlsplit
+
     name = os.path.basename(urlsplit(url).path)
     if path is None or os.path.isdir(os.path.expanduser(path)):
         if not name:
@@ -211,6 +213,11 @@ def _target(url: str, path: str | os.PathLike[str] | None) -> str:
 
 
 def _fetch(url: str, part: str, verify_ssl: bool) -> None:
+    import shutil  # what only downloads need would double the time that importing gluon takes
+    import ssl
+    from urllib.parse import urlsplit
+    from urllib.request import urlopen
+
     scheme = urlsplit(url).scheme
     if len(scheme) < 2:  # a path, of which Windows' begin with a letter
         shutil.copyfile(os.path.expanduser(url), part)
@@ -221,7 +228,7 @@ def _fetch(url: str, part: str, verify_ssl: bool) -> None:
     if scheme == "https" and not verify_ssl:
         context = ssl.create_default_context()
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    with urllib.request.urlopen(url, context=context, timeout=60) as source, open(part, "wb") as file:
+    with urlopen(url, context=context, timeout=60) as source, open(part, "wb") as file:
         shutil.copyfileobj(source, file)
         wanted = source.headers.get("Content-Length")
         if wanted is not None and wanted.isdecimal() and file.tell() != int(wanted):

@@ -41,7 +41,11 @@ class _Stack(Block):
         if not isinstance(key, slice):
             return blocks[key]
         part = copy(self)  # which keeps what a subclass has of its own
-        part.__dict__["_children"] = {str(number): block for number, block in enumerate(blocks[key])}
+        part._children.clear()
+        part._children.update((str(number), block) for number, block in enumerate(blocks[key]))
+        for hooks in (part._forward_hooks, part._forward_pre_hooks, part._backward_hooks):
+            hooks.clear()
+        part._guard()
         return part
 
 

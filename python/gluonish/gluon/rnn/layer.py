@@ -46,7 +46,8 @@ class _RNNLayer(HybridBlock):
         kind = type(self).__name__
         if layout not in ("TNC", "NTC"):
             raise CellError(f"{kind}: layout={layout!r} must be 'TNC' or 'NTC'")
-        for name, size in (("hidden_size", hidden_size), ("num_layers", num_layers)):
+        sizes = {"hidden_size": hidden_size, "num_layers": num_layers, "projection_size": projection_size or 1}
+        for name, size in sizes.items():
             if size < 1:
                 raise ArgumentError(f"{kind}: {name}={size!r} must be at least 1")
         self._mode = mode
