@@ -153,6 +153,14 @@ class TestTypes:
             made(name)(nd.ones((2, 3), dtype="int32"), nd.ones(2))
 
     @pytest.mark.parametrize("name", [*PAIRS, "SoftmaxCrossEntropyLoss"])
+    @pytest.mark.parametrize("label", [[1, 0], np.ones(2)], ids=["list", "NumPy"])
+    def test_labels_must_be_arrays(self, name, label):
+        with pytest.raises(
+            TypeError, match=rf"{name}: label must be an NDArray, got (list|ndarray); nd.array makes one"
+        ):
+            made(name)(nd.ones((2, 1)), label)
+
+    @pytest.mark.parametrize("name", [*PAIRS, "SoftmaxCrossEntropyLoss"])
     def test_bfloat16(self, name):
         label = nd.ones(4) if name == "SoftmaxCrossEntropyLoss" else nd.ones((4, 6))
         pred = array(abs(PRED) / 10)
@@ -217,6 +225,25 @@ class TestIgnoredLabels:
         rest = made("SoftmaxCrossEntropyLoss", **how)(pred[::2], nd.array([0, 5]))
         np.testing.assert_allclose(y.asnumpy()[::2], rest.asnumpy(), rtol=1e-6)
         assert pred.grad.asnumpy()[[0, 2]].any()
+
+    @pytest.mark.parametrize("how", [{}, {"from_logits": True}, {"cost_matrix": np.ones((6, 6))}])
+    def test_whatever_their_predictions_are(self, how):
+        pred = np.log(np.full((4, 6), 1 / 6))
+        pred[1, 2], pred[3, :] = np.nan, -np.inf
+        x = array(pred)
+        x.attach_grad()
+        with autograd.record():
+            y = made("SoftmaxCrossEntropyLoss", ignore_label=-1, **how)(x, nd.array([0, -1, 1, -1]))
+        y.backward()
+        assert y.asnumpy()[[1, 3]].tolist() == [0, 0]
+        assert np.isfinite(y.asnumpy()).all()
+        assert not x.grad.asnumpy()[[1, 3]].any()
+
+    @pytest.mark.parametrize("dtype", ["uint8", "int32", "int64", "float32"])
+    @pytest.mark.parametrize("logs", [False, True])
+    def test_of_every_type(self, dtype, logs):
+        loss = made("SoftmaxCrossEntropyLoss", ignore_label=-1, from_logits=logs)
+        assert (loss(array(-abs(PRED)), nd.array(CLASSES, dtype=dtype)).asnumpy() > 0).all()
 
     def test_count_in_the_mean(self):
         loss = made("SoftmaxCrossEntropyLoss", ignore_label=-1)
@@ -360,6 +387,7 @@ class TestArguments:
             ("DiceLoss", {"axis": 0}, "axis=0 is the axis of the samples"),
             ("SoftmaxCELoss", {"label_smoothing": 1.5}, "label_smoothing=1.5"),
             ("SoftmaxCELoss", {"ignore_label": 0, "sparse_label": False}, "ignore_label=0 is for sparse labels"),
+            ("SoftmaxCELoss", {"ignore_label": float("nan")}, "ignore_label=nan must be a whole number"),
             ("SoftmaxCELoss", {"class_weight": np.ones((2, 2))}, r"class_weight of shape \(2, 2\) must be a vector"),
             ("SoftmaxCELoss", {"cost_matrix": np.ones((2, 3))}, r"cost_matrix of shape \(2, 3\) must be a square"),
             ("CTCLoss", {"layout": "CTN"}, "layout='CTN'"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import doctest
 import itertools
 import pickle
 from typing import NamedTuple
@@ -305,6 +306,12 @@ def test_every_loss_has_a_sample():
     for alias, name in ALIASES.items():
         assert getattr(losses, alias) is getattr(losses, name)
     assert all(SAMPLES.values())
+
+
+@pytest.mark.parametrize("name", [*SAMPLES, "Loss"])
+def test_documentation_has_an_example(name):
+    text = vars(getattr(losses, name))["__doc__"]
+    assert any(name in example.source for example in doctest.DocTestParser().get_examples(text))
 
 
 @pytest.mark.parametrize(("name", "sample"), CASES)

@@ -200,7 +200,7 @@ class TestParameters:
         assert "None -> 6" in repr(layer)
         assert layer(nd.ones((2, 3, 7))).shape == (2, 3, 2 * HIDDEN)
         assert layer.l0_i2h_weight.shape[1] == layer.r0_i2h_weight.shape[1] == 7
-        with pytest.raises(mx.MXNetError, match=r"\(2, 3, 8\)"):
+        with pytest.raises(ShapeError, match=r"inputs of shape \(2, 3, 8\) have the width 8, but the layer's is 7"):
             layer(nd.ones((2, 3, 8)))
 
     def test_initializers(self):
@@ -335,6 +335,7 @@ class TestErrors:
             (lambda: rnn.GRU(4, dropout=2), ValueError, "dropout=2 must be from 0 to 1"),
             (lambda: rnn.LSTM(4, state_clip_min=1), ValueError, "state_clip_min=1, state_clip_max=None"),
             (lambda: rnn.LSTM(4, state_clip_nan=True), ValueError, "both bounds are needed"),
+            (lambda: rnn.LSTM(4, projection_size=-1), ValueError, "projection_size=-1 must be at least 1"),
             (lambda: rnn.GRU(4, projection_size=3), TypeError, "projection_size"),
         ],
     )

@@ -60,11 +60,20 @@ class Loss(HybridBlock):
             )
         return pred
 
+    def array(self, label: NDArray, name: str = "label") -> NDArray:
+        """The label itself, which must be an array."""
+        if not isinstance(label, NDArray):
+            raise ArgumentError(
+                f"{type(self).__name__}: {name} must be an NDArray, got {type(label).__name__}; nd.array makes one"
+            )
+        return label
+
     def fitted(self, F: Any, label: NDArray, pred: NDArray, name: str = "label", to: str = "pred") -> NDArray:
         """The label with the shape and the type of the prediction, which must have as many elements.
 
         So the loss has the prediction's type, whatever that of the label.
         """
+        self.array(label, name)
         if label.shape != pred.shape:
             if label.size != pred.size:
                 raise ShapeError(

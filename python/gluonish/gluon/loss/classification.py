@@ -77,6 +77,8 @@ class SoftmaxCrossEntropyLoss(Loss):
                 f"SoftmaxCrossEntropyLoss: ignore_label={ignore_label!r} is for sparse labels; "
                 "a sample_weight of 0 does the same for others"
             )
+        if ignore_label is not None and ignore_label % 1 != 0:  # so is NaN
+            raise ArgumentError(f"SoftmaxCrossEntropyLoss: ignore_label={ignore_label!r} must be a whole number")
         self._axis = axis
         self._sparse_label = sparse_label
         self._from_logits = from_logits
@@ -111,7 +113,7 @@ class SoftmaxCrossEntropyLoss(Loss):
     def _one_for_each(self, F: Any, label: NDArray, pred: NDArray, at: int) -> NDArray:
         """Sparse labels in the shape of the predictions without their axis of classes."""
         wanted = pred.shape[:at] + pred.shape[at + 1 :]
-        if label.shape == wanted:
+        if self.array(label).shape == wanted:
             return label
         if label.size != prod(wanted):
             raise ShapeError(
@@ -144,33 +146,33 @@ class SoftmaxCrossEntropyLoss(Loss):
             target = F.moveaxis(label, at, -1) * (1.0 - self._smoothing) + share
             loss = -F.sum(target * weights * log, axis=-1)
             return loss
-        label, counts = self._counted(F, label, log)
+        label, counts = self._counted(F, label)
         # A look into a table says which label is no class; a pick would take the nearest one.
         weight = F.squeeze(_row(F, F.expand_dims(weights, 1), label), -1)
         loss = weight * F.pick(log, label) * (self._smoothing - 1.0)
         if share:
             loss = loss - F.sum(weights * log, axis=-1) * share
-        return loss if counts is None else loss * counts
+        return loss if counts is None else F.where(counts, loss, F.zeros_like(loss))
 
     def _expected_cost(self, F: Any, pred: NDArray, label: NDArray, at: int) -> NDArray:
         """``sum_ij(target[i] * cost[i, j] * softmax(pred)[j])``."""
         assert self._cost is not None
-        cost: NDArray
-        matrix = self._cost.like(F, pred)
+        matrix, counts = self._cost.like(F, pred), None
+        if self._sparse_label:
+            label, counts = self._counted(F, label)
+        if counts is not None:  # what does not count has no gradient, whatever it is
+            pred = F.where(F.expand_dims(counts, at), pred, F.zeros_like(pred))
         p = F.moveaxis(F.exp(pred) if self._from_logits else F.softmax(pred, axis=at), at, -1)
-        if not self._sparse_label:
-            cost = F.sum(F.dot(F.moveaxis(label, at, -1), matrix) * p, axis=-1)
-            return cost
-        label, counts = self._counted(F, label, pred)
-        cost = F.sum(_row(F, matrix, label) * p, axis=-1)
-        return cost if counts is None else cost * counts
+        costs = _row(F, matrix, label) if self._sparse_label else F.dot(F.moveaxis(label, at, -1), matrix)
+        cost: NDArray = F.sum(costs * p, axis=-1)
+        return cost if counts is None else F.where(counts, cost, F.zeros_like(cost))
 
-    def _counted(self, F: Any, label: NDArray, pred: NDArray) -> tuple[NDArray, NDArray | None]:
-        """Labels with a class in place of the one that is ignored, and ones and zeros for which of them count."""
+    def _counted(self, F: Any, label: NDArray) -> tuple[NDArray, NDArray | None]:
+        """Labels with a class in place of the one that is ignored, and which of them count, unless all do."""
         if self._ignore is None:
             return label, None
         counts = label != self._ignore
-        return F.where(counts, label, F.zeros_like(label)), counts.astype(pred.dtype)
+        return F.where(counts, label, F.zeros_like(label)), counts
 
 
 SoftmaxCELoss = SoftmaxCrossEntropyLoss

@@ -47,8 +47,10 @@ def check_length(length: int, inputs: Steps, layout: str) -> None:
             raise CellError(f"unroll: inputs of shape {inputs.shape} must have axes for batch and steps")
         shape = f" of shape {inputs.shape} in layout {layout!r}"
     count = inputs.shape[axis] if isinstance(inputs, NDArray) else len(inputs)
-    if count != length or count == 0:
-        raise CellError(f"unroll: length={length}, but inputs{shape} are {count} steps; at least 1 is needed")
+    if count != length:
+        raise CellError(f"unroll: length={length}, but inputs{shape} are {count} steps")
+    if count == 0:
+        raise CellError(f"unroll: inputs{shape} have no steps; at least 1 is needed")
 
 
 def split(length: int, inputs: Steps, layout: str) -> list[NDArray]:

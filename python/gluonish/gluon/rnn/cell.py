@@ -6,6 +6,7 @@ from typing import Any
 from gluonish import nd
 from gluonish._core import NDArray
 from gluonish._dtype import dtype_name
+from gluonish.errors import ShapeError
 from gluonish.gluon.block import Block
 from gluonish.gluon.hybrid_block import HybridBlock
 from gluonish.gluon.parameter import Parameter
@@ -97,15 +98,16 @@ class RecurrentCell(Block):
         for step in steps:
             output, states = self(step, states)
             outputs.append(output)
-            seen.append(states)
+            if valid_length is not None:  # else they need not stay in memory
+                seen.append(states)
         if valid_length is not None:
             states = last_valid(seen, valid_length)
         return _shaped(outputs, layout, merge_outputs, valid_length), states
 
-    def _states_before(self, begin_state: Sequence[NDArray] | None, step: NDArray) -> list[NDArray]:
+    def _states_before(self, begin_state: NDArray | Sequence[NDArray] | None, step: NDArray) -> list[NDArray]:
         """States of zeros where a step's input is, unless they are given."""
         if begin_state is not None:
-            return list(begin_state)
+            return [begin_state] if isinstance(begin_state, NDArray) else list(begin_state)
         dtype = step.dtype if "float" in dtype_name(step.dtype) else "float32"
         return self.begin_state(batch_size=step.shape[0], func=nd.zeros, ctx=step.context, dtype=dtype)
 
@@ -180,7 +182,7 @@ class GatedCell(HybridRecurrentCell):
         return self.alias
 
     def __repr__(self) -> str:
-        rows, width = self.i2h_weight.shape
+        rows, width = self.i2h_weight.shape or (0, 0)
         return f"{type(self).__name__}({width or None} -> {rows})"
 
     def _products(
@@ -193,13 +195,20 @@ class GatedCell(HybridRecurrentCell):
         return i2h, F.FullyConnected(h, h2h_weight, h2h_bias, num_hidden=rows)
 
 
-def states_of(cell: RecurrentCell, states: NDArray | Sequence[NDArray], count: int) -> Sequence[NDArray]:
-    """The states of a call, which must be as many as the cell has; one array is a list of one."""
+def states_of(cell: RecurrentCell, inputs: NDArray, states: NDArray | Sequence[NDArray]) -> Sequence[NDArray]:
+    """The states of a step, which must be those that the cell has; one array is a list of one."""
     given = [states] if isinstance(states, NDArray) else states
-    if len(given) != count:
+    infos = cell.state_info(inputs.shape[0])
+    if len(given) != len(infos):
         raise CellError(
-            f"{type(cell).__name__}: states must be a list of {count}, got {len(given)}; begin_state makes one"
+            f"{type(cell).__name__}: states must be a list of {len(infos)}, got {len(given)}; begin_state makes one"
         )
+    for state, info in zip(given, infos, strict=True):
+        if state.shape != info["shape"]:
+            raise ShapeError(
+                f"{type(cell).__name__}: a state of shape {state.shape} does not fit: {info['shape']} is needed for "
+                f"inputs of shape {inputs.shape}"
+            )
     return given
 
 
@@ -273,7 +282,7 @@ class RNNCell(GatedCell):
         i2h_bias: NDArray,
         h2h_bias: NDArray,
     ) -> tuple[NDArray, list[NDArray]]:
-        (h,) = states_of(self, states, 1)
+        (h,) = states_of(self, inputs, states)
         i2h, h2h = self._products(F, inputs, h, (i2h_weight, h2h_weight, i2h_bias, h2h_bias))
         output = activate(F, i2h + h2h, self._activation)
         return output, [output]
@@ -342,7 +351,7 @@ class LSTMCell(GatedCell):
         i2h_bias: NDArray,
         h2h_bias: NDArray,
     ) -> tuple[NDArray, list[NDArray]]:
-        h, c = states_of(self, states, 2)
+        h, c = states_of(self, inputs, states)
         i2h, h2h = self._products(F, inputs, h, (i2h_weight, h2h_weight, i2h_bias, h2h_bias))
         h, c = lstm_step(F, i2h + h2h, c, 1, self._activation, self._recurrent_activation)
         return h, [h, c]
@@ -416,7 +425,7 @@ class GRUCell(GatedCell):
         i2h_bias: NDArray,
         h2h_bias: NDArray,
     ) -> tuple[NDArray, list[NDArray]]:
-        (h,) = states_of(self, states, 1)
+        (h,) = states_of(self, inputs, states)
         i2h, h2h = self._products(F, inputs, h, (i2h_weight, h2h_weight, i2h_bias, h2h_bias))
         output = gru_step(F, i2h, h2h, h, 1, "tanh")
         return output, [output]

@@ -46,7 +46,8 @@ class _RNNLayer(HybridBlock):
         kind = type(self).__name__
         if layout not in ("TNC", "NTC"):
             raise CellError(f"{kind}: layout={layout!r} must be 'TNC' or 'NTC'")
-        for name, size in (("hidden_size", hidden_size), ("num_layers", num_layers)):
+        sizes = {"hidden_size": hidden_size, "num_layers": num_layers, "projection_size": projection_size or 1}
+        for name, size in sizes.items():
             if size < 1:
                 raise ArgumentError(f"{kind}: {name}={size!r} must be at least 1")
         self._mode = mode
@@ -85,12 +86,15 @@ class _RNNLayer(HybridBlock):
             width = state * self._dir
 
     def __repr__(self) -> str:
-        width = self.l0_i2h_weight.shape[1] or None
-        parts = [f"{width} -> {self._hidden_size}", self._layout]
+        parts = [f"{self._width() or None} -> {self._hidden_size}", self._layout]
         parts += [f"num_layers={self._num_layers}"] if self._num_layers != 1 else []
         parts += [f"dropout={self._dropout}"] if self._dropout else []
         parts += ["bidirectional"] if self._dir == 2 else []
         return f"{type(self).__name__}({', '.join(parts)})"
+
+    def _width(self) -> int:
+        """That of the input; 0 if it is not known yet."""
+        return (self.l0_i2h_weight.shape or (0, 0))[1]
 
     def cast(self, dtype: DTypeLike) -> None:
         """Makes all parameters another type, and the states that ``begin_state`` makes."""
@@ -152,6 +156,11 @@ class _RNNLayer(HybridBlock):
     ) -> Output:
         if inputs.ndim != 3:
             raise self._not_a_sequence(inputs)
+        if inputs.shape[2] != self._width():
+            raise ShapeError(
+                f"{type(self).__name__}: inputs of shape {inputs.shape} have the width {inputs.shape[2]}, but the "
+                f"layer's is {self._width()}: that of l0_i2h_weight, {self.l0_i2h_weight.shape}"
+            )
         batch = inputs.shape[self._layout.index("N")]
         if states is None:
             begin = self.begin_state(batch, ctx=inputs.context, dtype=inputs.dtype)
@@ -204,7 +213,7 @@ class _RNNLayer(HybridBlock):
             "lstm": lambda **how: LSTMCell(self._hidden_size, **how),
             "gru": lambda **how: GRUCell(self._hidden_size, **how),
         }
-        width = self.l0_i2h_weight.shape[1]
+        width = self._width()
         how = {f"{part}_initializer": init for part, init in self._initializers.items() if part != "h2r_weight"}
         stack = HybridSequentialRNNCell(prefix=self.prefix, params=self.params)
         with stack.name_scope():

@@ -105,8 +105,8 @@ class ModifierCell(HybridRecurrentCell):
                 "already; give that one, or make another cell"
             )
         super().__init__(prefix=base_cell.prefix + self._alias(), params=None)
-        base_cell._modified = True
         self.base_cell = base_cell
+        base_cell._modified = True
 
     @property
     def params(self) -> Any:

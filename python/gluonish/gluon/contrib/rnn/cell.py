@@ -82,7 +82,7 @@ class LSTMPCell(GatedCell):
         i2h_bias: NDArray,
         h2h_bias: NDArray,
     ) -> tuple[NDArray, list[NDArray]]:
-        r, c = states_of(self, states, 2)
+        r, c = states_of(self, inputs, states)
         i2h, h2h = self._products(F, inputs, r, (i2h_weight, h2h_weight, i2h_bias, h2h_bias))
         h, c = lstm_step(F, i2h + h2h, c, 1, "tanh")
         r = F.FullyConnected(h, h2r_weight, num_hidden=self._projection_size, no_bias=True)

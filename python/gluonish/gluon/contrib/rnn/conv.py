@@ -5,7 +5,6 @@ from typing import Any
 
 from gluonish._core import NDArray
 from gluonish.errors import ArgumentError, ShapeError
-from gluonish.gluon.parameter import Parameter
 from gluonish.gluon.rnn.cell import HybridRecurrentCell, StateInfo, activate, gru_step, lstm_step, states_of
 
 __all__ = [
@@ -29,7 +28,6 @@ class _ConvCell(HybridRecurrentCell):
     dims = 0
     gates = 1
     alias = ""
-    i2h_weight: Parameter
 
     def __init__(
         self,
@@ -107,9 +105,8 @@ class _ConvCell(HybridRecurrentCell):
         return self.alias
 
     def __repr__(self) -> str:
-        shape = self.i2h_weight.shape
-        channels = shape[1 if self._channel_axis == 1 else -1]
-        return f"{type(self).__name__}({channels} -> {shape[0]}, {self._activation}, {self._conv_layout})"
+        channels, rows = self._input_shape[self._channel_axis - 1], self.gates * self._hidden_channels
+        return f"{type(self).__name__}({channels} -> {rows}, {self._activation}, {self._conv_layout})"
 
     def state_info(self, batch_size: int = 0) -> StateInfo:
         return [{"shape": (batch_size, *self._state_shape), "__layout__": self._conv_layout}]
@@ -139,7 +136,7 @@ class _RNN(_ConvCell):
         i2h_bias: NDArray,
         h2h_bias: NDArray,
     ) -> tuple[NDArray, list[NDArray]]:
-        (h,) = states_of(self, states, 1)
+        (h,) = states_of(self, inputs, states)
         i2h, h2h = self._products(F, inputs, h, (i2h_weight, h2h_weight, i2h_bias, h2h_bias))
         output = activate(F, i2h + h2h, self._activation)
         return output, [output]
@@ -162,7 +159,7 @@ class _LSTM(_ConvCell):
         i2h_bias: NDArray,
         h2h_bias: NDArray,
     ) -> tuple[NDArray, list[NDArray]]:
-        h, c = states_of(self, states, 2)
+        h, c = states_of(self, inputs, states)
         i2h, h2h = self._products(F, inputs, h, (i2h_weight, h2h_weight, i2h_bias, h2h_bias))
         h, c = lstm_step(F, i2h + h2h, c, self._channel_axis, self._activation)
         return h, [h, c]
@@ -182,7 +179,7 @@ class _GRU(_ConvCell):
         i2h_bias: NDArray,
         h2h_bias: NDArray,
     ) -> tuple[NDArray, list[NDArray]]:
-        (h,) = states_of(self, states, 1)
+        (h,) = states_of(self, inputs, states)
         i2h, h2h = self._products(F, inputs, h, (i2h_weight, h2h_weight, i2h_bias, h2h_bias))
         output = gru_step(F, i2h, h2h, h, self._channel_axis, self._activation)
         return output, [output]
