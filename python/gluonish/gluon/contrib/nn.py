@@ -8,7 +8,7 @@
 
 from typing import Any
 
-from gluonish._missing import MissingName, explained
+from gluonish._missing import MissingNameError, explained
 from gluonish.gluon.nn import (
     Concurrent,
     HybridConcurrent,
@@ -32,7 +32,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name == "SparseEmbedding":
-        raise MissingName(
+        raise MissingNameError(
             "gluonish.gluon.contrib.nn has no 'SparseEmbedding' yet: it waits for sparse arrays; gluon.nn.Embedding "
             "has the same values, and a dense gradient"
         )

@@ -24,7 +24,7 @@ torch's names       Linear, Conv2d, ...: the same layers with torch's arguments
 
 from typing import Any
 
-from gluonish._missing import MissingName, explained
+from gluonish._missing import MissingNameError, explained
 from gluonish.gluon.block import Block
 from gluonish.gluon.hybrid_block import HybridBlock
 from gluonish.gluon.nn.activations import ELU, GELU, SELU, Activation, LeakyReLU, Mish, PReLU, SiLU, Swish
@@ -205,5 +205,5 @@ _WAITING = {
 
 def __getattr__(name: str) -> Any:
     if name in _WAITING:
-        raise MissingName(f"gluonish.gluon.nn has no '{name}' yet: it waits for {_WAITING[name]}")
+        raise MissingNameError(f"gluonish.gluon.nn has no '{name}' yet: it waits for {_WAITING[name]}")
     return explained("gluonish.gluon.nn", __all__)(name)
