@@ -40,6 +40,7 @@ GROUPS = [
     "breadth",
     "linalg",
     "files",
+    "blocks",
     "optimizers",
 ]
 

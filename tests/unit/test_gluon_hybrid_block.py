@@ -171,6 +171,12 @@ class TestDeferred:
             assert block(nd.ones((rows, 3))).shape == (rows, 3 if rows == 1 else 2)
         assert block.weight.shape == (2, 3)
 
+    def test_an_empty_batch_tells_it_too(self):
+        layer = Dense(2)
+        layer.initialize()
+        assert layer(nd.zeros((0, 3))).shape == (0, 2)
+        assert layer.weight.shape == (2, 3)
+
     def test_no_shape_at_all(self):
         block = hybrid(lambda F, x, w: F.FullyConnected(x, w, num_hidden=2, no_bias=True), None)
         assert block(nd.ones((1, 3))).tolist() == [[3, 3]]

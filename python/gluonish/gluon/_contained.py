@@ -12,14 +12,14 @@ def contained(value: Any, path: str, kinds: tuple[type, ...]) -> Iterator[tuple[
     >>> list(contained([1, "two", {"x": (3,)}], "items", (int,)))
     [('items.0', 1), ('items.2.x.0', 3)]
     """
+    wanted = (*kinds, list, tuple, dict)
     stack: list[tuple[str, Any]] = [(path, value)]
     seen: set[int] = set()
     while stack:
         at, item = stack.pop()
         if isinstance(item, kinds):
             yield at, item
-        elif isinstance(item, list | tuple | dict) and id(item) not in seen:
+        elif id(item) not in seen:
             seen.add(id(item))
             pairs = item.items() if isinstance(item, dict) else enumerate(item)
-            inside = [(f"{at}.{key}", one) for key, one in pairs if isinstance(one, (*kinds, list, tuple, dict))]
-            stack.extend(reversed(inside))
+            stack.extend(reversed([(f"{at}.{key}", one) for key, one in pairs if isinstance(one, wanted)]))

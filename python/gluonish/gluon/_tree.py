@@ -217,9 +217,11 @@ class Tree:
     def _adopt(self) -> None:
         """Registers what plain lists and dicts hold, which may have changed since the last time."""
         found: dict[str, Any] = {}
-        for name, value in list(self.__dict__.items()):
-            if isinstance(value, list | tuple | dict) and name not in _INSIDE:
+        for name, value in self.__dict__.items():
+            if value.__class__ not in _PLAIN and isinstance(value, _CONTAINERS) and value and name not in _INSIDE:
                 found.update(contained(value, name, (Tree, Parameter)))
+        if not found and not self._contained:
+            return
         for name in list(self._contained):
             if found.get(name) is not self._children.get(name):
                 self._contained.discard(name)
@@ -308,4 +310,6 @@ class Tree:
         return found
 
 
+_CONTAINERS = (list, tuple, dict)
+_PLAIN = frozenset({int, float, bool, str, type(None), Parameter})  # what most attributes are, and no container
 _INSIDE = frozenset(Tree(prefix="").__dict__)  # containers that are the tree's own
