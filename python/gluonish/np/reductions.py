@@ -11,6 +11,7 @@ from typing import Any
 import numpy  # noqa: ICN001 - np is this package
 
 from gluonish import _core
+from gluonish._beside import beside
 from gluonish._core import NDArray
 from gluonish._create import filled
 from gluonish._faces import dressed, functions
@@ -122,6 +123,7 @@ def _spread(name: str) -> Callable[..., NDArray]:
     return call
 
 
+@beside
 def _beyond(name: str, a: Any, out: Any, how: dict[str, Any], where: Any, initial: Any) -> NDArray:
     """A reduction with arguments that its row does not have, or into ``out``."""
     kind = _OTHER_NAMES.get(name, name)

@@ -7,6 +7,7 @@ import numpy  # noqa: ICN001 - np is this package
 import numpy.typing as npt
 
 from gluonish import _core
+from gluonish._beside import beside
 from gluonish._core import NDArray
 from gluonish._dtype import default_float
 from gluonish._rows import call, store
@@ -32,6 +33,7 @@ __all__ = [
 Axes = int | Sequence[int] | None
 
 
+@beside
 def average(
     a: ArrayLike,
     axis: Axes = None,
@@ -204,6 +206,7 @@ def _between(ordered: NDArray, at: float) -> NDArray:
     return low + (high - low) * (at - below)
 
 
+@beside
 def diff(
     a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike | None = None, append: ArrayLike | None = None
 ) -> NDArray:
@@ -231,6 +234,7 @@ def diff(
     return array
 
 
+@beside
 def bincount(x: ArrayLike, weights: ArrayLike | None = None, minlength: int = 0) -> NDArray:
     """How often each number from 0 to the largest occurs, or the sum of the weights where it does.
 
@@ -249,6 +253,7 @@ def bincount(x: ArrayLike, weights: ArrayLike | None = None, minlength: int = 0)
     return counts
 
 
+@beside
 def histogram(
     a: ArrayLike,
     bins: int | str | ArrayLike = 10,
