@@ -21,7 +21,7 @@ from gluonish._core import NDArray
 from gluonish._rows import call, store
 from gluonish._types import ArrayLike
 from gluonish.errors import ArgumentError, ShapeError
-from gluonish.np._fallback import fallback
+from gluonish.np._fallback import fallback, public
 from gluonish.np.creation import asarray
 from gluonish.np.creation import eye as identity
 from gluonish.np.norms import matrix_norm, norm, real, vector_norm
@@ -346,4 +346,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *dir(numpy.linalg)})
+    return sorted({*globals(), *public(numpy.linalg)})

@@ -14,6 +14,7 @@ from gluonish._rows import call, store
 from gluonish._types import ArrayLike, Number
 from gluonish.errors import ArgumentError, OutOfMemory, ShapeError
 from gluonish.np._fallback import fallback
+from gluonish.np._gathered import gathered
 from gluonish.np.creation import asarray
 from gluonish.np.joining import concatenate
 from gluonish.np.shaping import ravel
@@ -53,11 +54,17 @@ def average(
         mean: NDArray = _core.invoke("mean", [array], {"axis": axis, "keepdims": keepdims})
         return (mean, _full_like(mean, array.size / max(mean.size, 1))) if returned else mean
     scale = _spread_weights(array, asarray(weights), axis)
+    product = array * scale
+    kind = product.dtype
+    halves = gathered(product) is not product
+    scale = gathered(scale)
+    product = gathered(array) * scale if halves else product
     where = {"axis": axis, "keepdims": keepdims}
     total: NDArray = _core.invoke("sum", [scale], where)
     if bool((total == 0).any()):
         raise ZeroDivisionError(f"average: weights of shape {scale.shape} add up to 0")
-    mean = _core.invoke("sum", [array * scale], where) / total
+    mean = _core.invoke("sum", [product], where) / total
+    mean = mean.astype(kind) if halves else mean
     return (mean, total.astype(mean.dtype, copy=False)) if returned else mean
 
 
