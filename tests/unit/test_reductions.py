@@ -223,6 +223,20 @@ def test_halves_are_gathered_in_float32(name, dtype):
     assert abs(got.asnumpy().item() / want - 1) < (2e-3 if dtype == "float16" else 8e-3)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_the_middle_of_infinities_and_of_large_values(dtype):
+    inf = numpy.inf
+    for values in ([-inf, 1], [1, inf], [inf, inf], [-inf, -inf], [-inf, 0, 1, inf], [60000, 60001], [-60000, 60000]):
+        got = np.median(np.array(values, dtype))
+        assert got.item() == numpy.median(numpy.array(values, dtype).astype("float64"))
+    assert numpy.isnan(np.median(np.array([-inf, inf], dtype)).item())
+
+
+def test_quantiles_of_no_shares():
+    for shape in ((2, 3), (0, 3)):
+        assert np.quantile(np.ones(shape), [], axis=0, keepdims=True).shape == (0, 1, 3)
+
+
 def test_gradients_of_halves():
     assert gradient(np.var, numpy.array([1, 3], "float16") * 20_000).tolist() == [-20_000, 20_000]
 

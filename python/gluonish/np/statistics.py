@@ -174,6 +174,8 @@ def quantile(
 def _quantile(array: NDArray, shares: Any, axis: Axes, out: NDArray | None, keepdims: bool, function: str) -> NDArray:
     ordered, kept = _ordered(array, axis, keepdims, function)
     n = ordered.shape[-1]
+    if not shares.size:
+        return store(_core.empty((*shares.shape, *kept), str(ordered.dtype), ordered._device), out, function)
     if n == 0:
         raise ArgumentError(f"{function}: no values along axis {axis} of shape {array.shape}: it is empty")
     parts = [_between(ordered, float(share) * (n - 1)) for share in shares.ravel()]
@@ -210,6 +212,8 @@ def _between(ordered: NDArray, at: float) -> NDArray:
     if at == below:
         return low
     high = ordered[..., below + 1]
+    if at - below == 0.5:  # the mean of the two: also where one of them is infinite
+        return ((gathered(low) + gathered(high)) * 0.5).astype(low.dtype, copy=False)
     return low + (high - low) * (at - below)
 
 
