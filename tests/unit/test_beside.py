@@ -295,6 +295,15 @@ CALLS = {
         "randn": lambda x, m, i: nd.random.randn(2, loc=x),
         "uniform": lambda x, m, i: nd.random.uniform(x, 9),
     },
+    "numpy": {
+        "add": lambda x, m, i: (numpy.add(x, [1, 2, 3, 4]), numpy.add([1, 2, 3, 4], x, dtype="float64")),
+        "add.outer": lambda x, m, i: (numpy.add.outer(x, [1, 2]), numpy.add.outer([1, 2], x)),
+        "add.reduce": lambda x, m, i: numpy.add.reduce(m, 1),
+        "concatenate": lambda x, m, i: numpy.concatenate([[1, 2], x]),
+        "divide": lambda x, m, i: numpy.divide(m, [1, 2, 3], where=[True, False, True]),
+        "take": lambda x, m, i: numpy.take(x, [0, 1]),
+        "where": lambda x, m, i: numpy.where(x > 1, x, [1, 2, 3, 4]),
+    },
     # Rows that are compositions, with numbers where arrays could be.
     "rows": {
         "allclose": lambda x, m, i: nd.contrib.allclose(x, 1.0),
