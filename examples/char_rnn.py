@@ -48,6 +48,7 @@ So long lives this, and this gives life to thee.
 
 WIDTH, EMBEDDING = 256, 64
 BATCH, LENGTH = 64, 64
+RATE = 0.008  # the largest learning rate
 Texts = tuple[str, str]  # to learn, and to test with
 
 
@@ -135,8 +136,9 @@ def perplexity(net: CharacterModel, numbers: np.ndarray) -> float:
 def train(net: CharacterModel, numbers: np.ndarray, steps: int) -> Iterator[tuple[int, float]]:
     """Gives the number of steps done and the perplexity of training, now and then."""
     loss = gluon.loss.SoftmaxCrossEntropyLoss(batch_axis=1)
-    schedule = mx.lr_scheduler.CosineScheduler(steps, base_lr=0.008, final_lr=2e-4, warmup_steps=steps // 20)
-    trainer = gluon.Trainer(net, "adam", {"lr_scheduler": schedule, "clip_global_norm": 1.0})
+    schedule = mx.lr_scheduler.CosineScheduler(steps, base_lr=RATE, final_lr=2e-4, warmup_steps=steps // 20)
+    how = {"learning_rate": RATE, "lr_scheduler": schedule, "clip_global_norm": 1.0}
+    trainer = gluon.Trainer(net, "adam", how)
     done, mean = 0, mx.metric.Loss()
     while done < steps:
         states = None

@@ -24,6 +24,7 @@ from gluonish.gluon import nn
 from gluonish.nd import NDArray
 
 BATCH, PARTS = 120, 3
+RATE = 0.01  # the largest learning rate
 NORM = 1.0  # what the norm of a batch's mean gradient is clipped to
 PATIENCE = 6  # epochs without a better validation loss
 Examples = tuple[NDArray, NDArray]
@@ -44,11 +45,10 @@ class Loop:
         self.net.initialize(mx.init.Xavier())
         self.net.setattr("grad_req", "add")  # gradients add up until they are set to zero
         self.loss = gluon.loss.SoftmaxCrossEntropyLoss()
-        schedule = mx.lr_scheduler.CosineScheduler(steps, base_lr=0.01, final_lr=1e-4, warmup_steps=steps // 20)
+        schedule = mx.lr_scheduler.CosineScheduler(steps, base_lr=RATE, final_lr=1e-4, warmup_steps=steps // 20)
+        how = {"learning_rate": RATE, "lr_scheduler": schedule}
         # With update_on_kvstore=False, gradients can be looked at between their sum over devices and the update.
-        self.trainer = gluon.Trainer(
-            self.net.collect_params(), "adam", {"lr_scheduler": schedule}, update_on_kvstore=False
-        )
+        self.trainer = gluon.Trainer(self.net.collect_params(), "adam", how, update_on_kvstore=False)
         self.epoch, self.best, self.best_epoch = 0, float("inf"), 0
 
     def step(self, x: NDArray, y: NDArray) -> float:
