@@ -47,8 +47,9 @@ So long lives this, and this gives life to thee.
 """
 
 WIDTH, EMBEDDING = 256, 64
-BATCH, LENGTH = 64, 64
-RATE = 0.008  # the largest learning rate
+BATCH, LENGTH = 32, 64
+RATE = 0.006  # the largest learning rate
+FORGET = 0.1  # how often a track begins anew
 Texts = tuple[str, str]  # to learn, and to test with
 
 
@@ -149,7 +150,9 @@ def train(net: CharacterModel, numbers: np.ndarray, steps: int) -> Iterator[tupl
                 losses = loss(scores, y)
             losses.backward()
             trainer.step(len(losses))
-            states = [state.detach() for state in states]  # gradients do not go further back than this piece
+            # Gradients do not go further back than this piece; some tracks forget, so that beginning is learnt as well.
+            kept = nd.random.uniform(shape=(1, x.shape[1], 1)) > FORGET
+            states = [state.detach() * kept for state in states]
             mean.update(None, [losses])
             done += 1
             if done % 100 == 0 or done == steps:
