@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import inspect
 import pkgutil
 
 import pytest
@@ -14,7 +15,22 @@ MODULES = [
 ]
 
 
+class Finder(doctest.DocTestFinder):
+    """Finds the examples of decorated functions, too: they belong to the module of what was decorated."""
+
+    def _from_module(self, module, object):
+        return super()._from_module(module, inspect.unwrap(object) if callable(object) else object)
+
+
 @pytest.mark.parametrize("name", MODULES)
 def test_docstrings(name):
     module = importlib.import_module(name)
-    assert doctest.testmod(module, optionflags=doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL).failed == 0
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL)
+    for test in Finder().find(module):
+        assert runner.run(test).failed == 0
+
+
+def test_examples_of_decorated_functions_are_found():
+    from gluonish.np import order
+
+    assert any(test.name.endswith("unique") for test in Finder().find(order))

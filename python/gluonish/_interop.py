@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 
 from gluonish import _core
+from gluonish._beside import beside, first_array
 from gluonish._core import NDArray
 from gluonish.context import ContextLike, device_index
 from gluonish.errors import ArgumentError, DeviceError, ShapeError
 
 __all__ = ["from_dlpack", "from_numpy", "shared", "stacked"]
 
-_DEEPEST = 64  # NumPy's limit of dimensions
 _REACHABLE = (1, 3, 11)  # DLPack's numbers for host memory, and for what is pinned for CUDA and ROCm
 
 
@@ -95,15 +95,21 @@ def shared(source: Any) -> NDArray | None:
 def stacked(source: Any, make: Callable[[Any], NDArray]) -> NDArray | None:
     """Arrays in nested lists joined along new first axes, so that gradients flow to them; None where none is inside.
 
-    ``make`` makes an array of each item: of a number, an array, or a list of them.
+    ``make`` makes an array of each item: of a number, an array, or a list of them; the current device is then that of
+    the first array.
 
     >>> from gluonish import nd
     >>> x = nd.array([1, 2])
     >>> stacked([[x[0], 5], [x[1], 6]], nd.array).tolist()
     [[1.0, 5.0], [2.0, 6.0]]
     """
-    if not isinstance(source, list | tuple) or not _holds_array(source):
+    if not isinstance(source, list | tuple) or first_array(source) is None:
         return None
+    return _joined(source, make)
+
+
+@beside
+def _joined(source: Sequence[Any], make: Callable[[Any], NDArray]) -> NDArray:
     rows = [make(item) for item in source]
     if len({row.shape for row in rows}) > 1:
         shapes = ", ".join(str(row.shape) for row in rows[:4])
@@ -111,20 +117,3 @@ def stacked(source: Any, make: Callable[[Any], NDArray]) -> NDArray | None:
     lifted = [_core.invoke("expand_dims", [row], {"axis": 0}) for row in rows]
     joined: NDArray = _core.invoke("concat", lifted, {"dim": 0})
     return joined
-
-
-def _holds_array(source: Sequence[Any]) -> bool:
-    """Whether an array is somewhere in nested lists. Level by level: they may be deeper than Python can call."""
-    level: list[Sequence[Any]] = [source]
-    for _ in range(_DEEPEST):
-        below: list[Sequence[Any]] = []
-        for items in level:
-            kinds = set(map(type, items))  # few, however many items there are
-            if any(issubclass(kind, NDArray) for kind in kinds):
-                return True
-            if any(issubclass(kind, list | tuple) for kind in kinds):
-                below += [item for item in items if isinstance(item, list | tuple)]
-        if not below:
-            return False
-        level = below
-    return False  # what is deeper NumPy refuses

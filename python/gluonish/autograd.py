@@ -319,7 +319,7 @@ class Function:
             # An input that is returned as it is would be its own gradient's source: the output is another array.
             results = [y.copy() if any(y is x for x in inputs) else y for y in _listed(outputs)]
         if recording:
-            self._inputs = len(inputs)
+            self._devices = [x.context for x in inputs]
             self._versions = [_core.version(array) for array in self.saved_tensors]
             _core.record_function(name, self._gradients, list(inputs), results)
         return (type(outputs)(results) if several else results[0]) if results else outputs
@@ -332,11 +332,16 @@ class Function:
             )
         given = self.backward(*output_grads)  # recorded where `create_graph` asks for it
         gradients = list(given) if isinstance(given, tuple | list) else [given]
-        if len(gradients) != self._inputs:
-            name, n = type(self).__name__, len(gradients)
+        name, count = type(self).__name__, len(self._devices)
+        if len(gradients) != count:
             raise GradientError(
-                f"{name}.backward: it returned {n} gradients for {self._inputs} inputs; None stands for none"
+                f"{name}.backward: it returned {len(gradients)} gradients for {count} inputs; None stands for none"
             )
+        for i, (gradient, device) in enumerate(zip(gradients, self._devices, strict=True)):
+            if isinstance(gradient, NDArray) and gradient.context != device:
+                raise GradientError(
+                    f"{name}.backward: gradient {i} is on {gradient.context}, input {i} on {device}: use as_in_context"
+                )
         return gradients
 
 

@@ -64,7 +64,9 @@ class Context:
         except TypeError:
             number = -1
         if not 0 <= number < _PINNED:
-            raise ArgumentError(f"Context: device_id={device_id!r} is not valid: expected a number of at least 0")
+            raise ArgumentError(
+                f"Context: device_id={device_id!r} is not valid: expected a number from 0 to {_PINNED - 1}"
+            )
         self.device_typeid, self.device_id = self.devstr2type[device_type], number
 
     @property

@@ -36,6 +36,15 @@ print("end")
 """) == ["end"]  # fmt: skip
 
 
+def test_exit_with_a_sum_that_a_device_did_not_come_to():
+    """Nobody waits for what can never be there."""
+    assert output("""
+x = array(np.ones(3))
+y = core.sum_over_devices(x, "half", 2, 1) + 1
+print(core.shutdown())
+""") == ["True"]  # fmt: skip
+
+
 def test_exit_with_an_error_that_nobody_saw():
     done = run("""
 y = op("_test_fail", array([1.0]), how="panic", delay_us=20_000)

@@ -73,6 +73,7 @@ def test_there_is_no_gpu_yet(call):
     [
         (lambda: mx.Context("tpu"), "device_type='tpu' is not valid"),
         (lambda: mx.cpu(-1), "device_id=-1 is not valid"),
+        (lambda: mx.cpu(10**6), "device_id=1000000 is not valid: expected a number from 0 to 65535"),
         (lambda: mx.nd.ones(2, ctx=3), "ctx=3 is not valid"),
         (lambda: mx.nd.ones(2, ctx="cpu(x)"), "'cpu(x)' is not a device"),
         (lambda: mx.nd.ones(2, ctx=mx.cpu(), device=mx.cpu()), "give one of them"),

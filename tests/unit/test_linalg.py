@@ -1,5 +1,7 @@
 """np.linalg and nd.linalg against NumPy, beyond what the samples of the rows say."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -357,6 +359,43 @@ def test_pivots_too_small_to_divide_by():
     x = mnp.array(np.diag([tiny, 1]).astype("float32"))
     assert mnp.linalg.inv(x).tolist() == [[np.inf, 0], [0, 1]]
     assert mnp.linalg.solve(x, mnp.array([tiny, 2])).tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("scale", [1e-310, 1e-320, 2.0**-1060])
+def test_equations_below_the_smallest_normal_number(scale):
+    """Numbers of float64 whose reciprocals are infinite."""
+    plain = np.array([[2.0, 1.0, 0.0], [1.0, 3.0, 1.0], [0.0, 1.0, 4.0]])
+    a, b = plain * scale, plain @ [1.0, -2.0, 3.0] * scale
+    units = np.round(a / 5e-324).astype("int64").tolist()  # what is left of the digits
+    det = units[0][0] * (units[1][1] * units[2][2] - units[1][2] ** 2) - units[0][1] ** 2 * units[2][2]
+    sign, log = mnp.linalg.slogdet(mnp.array(a))
+    assert sign.item() == 1
+    same(log, math.log(det) - 3 * 1074 * math.log(2), 1e-12)
+    assert mnp.linalg.det(mnp.array(a)).item() == 0
+    x = mnp.linalg.solve(mnp.array(a), mnp.array(b)).asnumpy()
+    np.testing.assert_allclose(x, [1, -2, 3], rtol=10 * 5e-324 / scale + 1e-14)
+    inverse = mnp.linalg.inv(mnp.array(a)).asnumpy()
+    assert np.array_equal(inverse, np.linalg.inv(plain) * np.inf)
+
+
+def test_equations_of_very_different_scales():
+    a = np.diag([1.0, 1e-310, 1e300])
+    a[0, 1] = 1e-310
+    assert mnp.linalg.det(mnp.array(a)).item() == pytest.approx(1e-10)
+    same(mnp.linalg.solve(mnp.array(a), mnp.array(a @ [1.0, 2.0, 3.0])), [1, 2, 3], 1e-12)
+    assert mnp.linalg.inv(mnp.array(np.diag([1.0, 1e-310]))).tolist() == [[1, 0], [0, np.inf]]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("lower", [True, False])
+def test_triangles_with_a_zero_on_the_diagonal(dtype, lower):
+    a = np.stack([np.eye(3), np.diag([1.0, 0.0, 2.0])])
+    x, b = mx.nd.array(a, dtype=dtype), mx.nd.ones((2, 3, 2), dtype=dtype)
+    says = "matrix 1 of the batch is singular: element 1 of the diagonal"
+    for call in (lambda: mx.nd.linalg.trsm(x, b, lower=lower), lambda: mx.nd.linalg.potri(x, lower=lower)):
+        with pytest.raises(errors.LinAlgError, match=says):
+            call().asnumpy()
+    assert mx.nd.linalg.trsm(x, mx.nd.zeros((2, 3, 0), dtype=dtype), lower=lower).shape == (2, 3, 0)
 
 
 @pytest.mark.parametrize("n", [5, 140])

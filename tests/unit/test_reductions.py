@@ -176,6 +176,86 @@ def test_long_sums_stay_exact():
     numpy.testing.assert_allclose(np.cumsum(np.array(x)).asnumpy(), exact, rtol=1e-7)
 
 
+# More values than the largest float16: one 3 among ones.
+MANY = 90_000
+HALVES = {
+    "mean": (np.mean, 1 + 2 / MANY),
+    "mean of some": (lambda x: np.mean(x, where=x > 0), 1 + 2 / MANY),
+    "mean as float16": (lambda x: np.mean(x.astype("float32"), dtype="float16", where=x > 0), 1 + 2 / MANY),
+    "average": (lambda x: np.average(x, weights=x), (MANY + 8) / (MANY + 2)),
+    "weight": (lambda x: np.average(x * 0 + 5, weights=x), 5),
+    "var": (np.var, 4 / MANY - (2 / MANY) ** 2),
+    "std": (np.std, (4 / MANY - (2 / MANY) ** 2) ** 0.5),
+    "var as float16": (lambda x: np.var(x.astype("float32"), dtype="float16"), 4 / MANY),
+    "nanmean": (np.nanmean, 1 + 2 / MANY),
+    "nanvar": (np.nanvar, 4 / MANY),
+    "nanstd": (np.nanstd, 2 / MANY**0.5),
+    "moments": (lambda x: nd.moments(x)[1], 4 / MANY),
+    "std of large values": (lambda x: np.std(x[:2] * 20_000), 20_000),
+    "nanstd of large values": (lambda x: np.nanstd(x[:2] * 20_000), 20_000),
+    "norm": (np.linalg.norm, (MANY + 8) ** 0.5),
+    "nd.norm": (nd.norm, (MANY + 8) ** 0.5),
+    "cubic norm": (lambda x: np.linalg.norm(x, 3), (MANY + 26) ** (1 / 3)),
+    "frobenius": (lambda x: np.linalg.norm(x.reshape(300, 300)), (MANY + 8) ** 0.5),
+    "norm of matrices": (lambda x: np.linalg.norm(x.reshape(300, 300) * 0.1, 1), 30.2),
+    "L2Normalization": (lambda x: nd.L2Normalization(x.reshape(1, -1))[0, 0], 3 / (MANY + 8) ** 0.5),
+    "LRN": (lambda x: nd.LRN(x[:1].reshape(1, 1, 1, 1) * 1000, nsize=1)[0, 0, 0, 0], 3000 / 902**0.75),
+    "lp pooling": (
+        lambda x: nd.Pooling(x[:4].reshape(1, 1, 4) * 300, kernel=4, pool_type="lp", p_value=2)[0, 0, 0],
+        300 * 12**0.5,
+    ),
+    "mean pooling": (
+        lambda x: nd.Pooling_v1(x.reshape(1, 1, 300, 300), kernel=(300, 300), pool_type="avg")[0, 0, 0, 0],
+        1,
+    ),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("name", HALVES)
+def test_halves_are_gathered_in_float32(name, dtype):
+    """However many they are, and however large their squares: only the result must fit."""
+    call, want = HALVES[name]
+    x = nd.ones(MANY, dtype=dtype)
+    x[0] = 3
+    got = call(x)
+    assert str(got.dtype) == ("float16" if "as float16" in name else dtype)
+    assert abs(got.asnumpy().item() / want - 1) < (2e-3 if dtype == "float16" else 8e-3)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_the_middle_of_infinities_and_of_large_values(dtype):
+    inf = numpy.inf
+    for values in ([-inf, 1], [1, inf], [inf, inf], [-inf, -inf], [-inf, 0, 1, inf], [60000, 60001], [-60000, 60000]):
+        got = np.median(np.array(values, dtype))
+        assert got.item() == numpy.median(numpy.array(values, dtype).astype("float64"))
+    assert numpy.isnan(np.median(np.array([-inf, inf], dtype)).item())
+
+
+def test_quantiles_of_no_shares():
+    for shape in ((2, 3), (0, 3)):
+        assert np.quantile(np.ones(shape), [], axis=0, keepdims=True).shape == (0, 1, 3)
+
+
+def test_gradients_of_halves():
+    assert gradient(np.var, numpy.array([1, 3], "float16") * 20_000).tolist() == [-20_000, 20_000]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_norms_beyond_the_range_of_squares(dtype):
+    far = numpy.finfo(dtype).max / 8
+    rows = numpy.array([[3 * far, 4 * far], [3 / far, 4 / far], [0, 0], [3, 4], [far, 1]])
+    want = numpy.array([5 * far, 5 / far, 0, 5, far])
+    for norm in (nd.norm, np.linalg.norm):
+        got = norm(nd.array(rows, dtype=dtype), axis=1)
+        numpy.testing.assert_allclose(got.asnumpy(), want.astype(dtype), rtol=1e-6 if dtype == "float32" else 1e-15)
+    assert nd.norm(nd.array([numpy.inf, 1], dtype=dtype)).item() == numpy.inf
+    assert numpy.isnan(nd.norm(nd.array([numpy.nan, far * 8], dtype=dtype)).item())
+    least = float(numpy.finfo(dtype).smallest_subnormal)
+    assert nd.norm(nd.array([least, 0], dtype=dtype)).item() == least
+    assert gradient(nd.norm, numpy.array([3 * far, 4 * far], dtype)).tolist() == pytest.approx([0.6, 0.8])
+
+
 def test_moments_and_flags():
     x = nd.array(X)
     mean, variance = nd.moments(x, axes=(0, 2), keepdims=True)

@@ -139,6 +139,15 @@ impl DType {
     pub const fn to_float(self) -> DType {
         if self.is_float() { self } else { F32 }
     }
+
+    /// The type in which values are gathered: halves have too short a range, and too few digits, for sums.
+    #[inline]
+    pub const fn gathering(self) -> DType {
+        match self {
+            F16 | BF16 => F32,
+            other => other,
+        }
+    }
 }
 
 #[cold]

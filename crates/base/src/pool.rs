@@ -1,6 +1,7 @@
-//! THE thread pool. A region is a number of chunks that any thread may take from a counter; the caller works too, and
-//! a worker that wakes too late simply misses the region. Chunks are functions of the work alone, so results do not
-//! depend on how many threads there are.
+//! THE thread pool. A region is a number of chunks, of which each thread has a share of neighbours: it takes them from
+//! the front, and then helps others from the back of theirs. The caller works too; who wakes too late finds his share
+//! done. A thread thus meets the same part of an array in one operation after the other, and finds it in its cache.
+//! Chunks are functions of the work alone, so results do not depend on how many threads there are.
 use crate::settings::settings;
 use std::any::Any;
 use std::cell::{Cell, UnsafeCell};
@@ -10,6 +11,10 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering:
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, Thread};
 
+mod share;
+use share::Share;
+
+const MAX_THREADS: usize = 1024;
 /// About 50 us of spinning before a worker parks: long enough to bridge the gap between two operations.
 const SPINS: u32 = 4000;
 
@@ -24,9 +29,9 @@ struct Pool {
     /// epoch | joined workers | open: one word, so that a worker joins a region or misses it, never half of each.
     gate: AtomicU64,
     left: AtomicUsize,
-    next: AtomicUsize,
-    chunks: AtomicUsize,
     width: AtomicUsize,
+    /// One for each thread that takes part, the caller's first.
+    shares: Box<[Share]>,
     job: UnsafeCell<Option<Job>>,
     /// A region runs. Whoever finds it set works alone.
     busy: AtomicBool,
@@ -76,7 +81,7 @@ fn default_threads() -> usize {
 
 /// Sets the number of threads of an operation (at least 1, at most 1024) and returns the number before.
 pub fn set_threads(n: usize) -> usize {
-    let old = THREADS.swap(n.clamp(1, 1024), Relaxed);
+    let old = THREADS.swap(n.clamp(1, MAX_THREADS), Relaxed);
     if old == 0 { n } else { old }
 }
 
@@ -115,9 +120,8 @@ fn start() -> &'static Pool {
     let fresh: &'static Pool = Box::leak(Box::new(Pool {
         gate: AtomicU64::new(0),
         left: AtomicUsize::new(0),
-        next: AtomicUsize::new(0),
-        chunks: AtomicUsize::new(0),
         width: AtomicUsize::new(0),
+        shares: share::none(MAX_THREADS),
         job: UnsafeCell::new(None),
         busy: AtomicBool::new(false),
         panic: Mutex::new(None),
@@ -143,26 +147,33 @@ pub fn run(chunks: usize, width: usize, f: impl Fn(usize) + Sync) {
     if pool.busy.compare_exchange(false, true, Acquire, Relaxed).is_err() {
         return (0..chunks).for_each(f);
     }
-    pool.region(chunks, width, &f);
+    match u32::try_from(chunks) {
+        Ok(n) => pool.region(n, width, &f),
+        // More than a share can count: several at a time.
+        Err(_) => {
+            let each = chunks.div_ceil(u32::MAX as usize);
+            let some = |i: usize| (i * each..chunks.min((i + 1) * each)).for_each(&f);
+            pool.region(chunks.div_ceil(each) as u32, width, &some);
+        }
+    }
 }
 
 impl Pool {
-    fn region(&'static self, chunks: usize, width: usize, f: &(dyn Fn(usize) + Sync)) {
+    fn region(&'static self, chunks: u32, width: usize, f: &(dyn Fn(usize) + Sync)) {
         self.hire(width - 1);
         // SAFETY: this thread holds `busy` and the gate is closed, so nobody reads `job`. The lifetime is erased; no
         // worker uses the closure after it counted itself out, and this function waits for that below.
         unsafe { *self.job.get() = Some(std::mem::transmute::<*const (dyn Fn(usize) + Sync + '_), Job>(f)) };
-        self.next.store(0, Relaxed);
         self.left.store(0, Relaxed);
-        self.chunks.store(chunks, Relaxed);
         self.width.store(width, Relaxed);
+        share::deal(&self.shares[..width], chunks);
         let epoch = (self.gate.load(Relaxed) & !(OPEN | JOINED)).wrapping_add(EPOCH);
         self.gate.store(epoch | OPEN, SeqCst);
         if self.sleeping.load(SeqCst) > 0 {
             lock(&self.workers).iter().take(width - 1).for_each(Thread::unpark);
         }
         INSIDE.set(true);
-        self.take_chunks(f);
+        self.take_chunks(0, f);
         INSIDE.set(false);
         let joined = (self.gate.fetch_and(!OPEN, AcqRel) & JOINED) / JOIN;
         let mut spins = 0u32;
@@ -177,15 +188,17 @@ impl Pool {
         }
     }
 
-    fn take_chunks(&self, f: &(dyn Fn(usize) + Sync)) {
-        let chunks = self.chunks.load(Relaxed);
+    /// The chunks of this thread's share, then what is left of others'.
+    fn take_chunks(&self, me: usize, f: &(dyn Fn(usize) + Sync)) {
+        let shares = &self.shares[..self.width.load(Relaxed)];
         let work = || {
-            loop {
-                let i = self.next.fetch_add(1, Relaxed);
-                if i >= chunks {
-                    break;
-                }
+            while let Some(i) = shares[me].first() {
                 f(i);
+            }
+            for other in shares[me + 1..].iter().chain(&shares[..me]) {
+                while let Some(i) = other.last() {
+                    f(i);
+                }
             }
         };
         if let Err(p) = catch_unwind(AssertUnwindSafe(work)) {
@@ -198,7 +211,7 @@ impl Pool {
         let mut workers = lock(&self.workers);
         while workers.len() < n {
             let id = workers.len();
-            let spawned = thread::Builder::new().name(format!("gluonish-pool-{id}")).spawn(move || self.worker());
+            let spawned = thread::Builder::new().name(format!("gluonish-pool-{id}")).spawn(move || self.worker(id + 1));
             match spawned {
                 Ok(h) => workers.push(h.thread().clone()),
                 Err(_) => break,
@@ -206,20 +219,20 @@ impl Pool {
         }
     }
 
-    fn worker(&self) {
+    fn worker(&self, me: usize) {
         prepare_thread();
         INSIDE.set(true);
         let mut seen = 0;
         loop {
             let gate = self.await_epoch(seen);
             seen = gate & !(OPEN | JOINED);
-            if !self.join(seen) {
+            if !self.join(seen, me) {
                 continue;
             }
             // SAFETY: joined through the open gate, so the job is set and its owner waits for `left`.
             if let Some(job) = unsafe { *self.job.get() } {
                 // SAFETY: as above: the closure lives until this worker has counted itself out.
-                self.take_chunks(unsafe { &*job });
+                self.take_chunks(me, unsafe { &*job });
             }
             self.left.fetch_add(1, Release);
         }
@@ -251,11 +264,10 @@ impl Pool {
         }
     }
 
-    fn join(&self, epoch: u64) -> bool {
+    fn join(&self, epoch: u64, me: usize) -> bool {
         let mut g = self.gate.load(Acquire);
         loop {
-            let full = (g & JOINED) / JOIN + 1 >= self.width.load(Relaxed) as u64;
-            if g & OPEN == 0 || g & !(OPEN | JOINED) != epoch || full {
+            if g & OPEN == 0 || g & !(OPEN | JOINED) != epoch || me >= self.width.load(Relaxed) {
                 return false;
             }
             match self.gate.compare_exchange_weak(g, g + JOIN, AcqRel, Acquire) {

@@ -36,8 +36,7 @@ impl Promise {
 impl Drop for Promise {
     fn drop(&mut self) {
         if !self.kept {
-            let text =
-                "a value that several devices make together was given up: one of them failed, or was interrupted";
+            let text = "a value that several devices make together was given up: one of them failed, did not come, or was interrupted";
             self.var.conclude(Write::Overwrite, Some(&Error::from(Cause::Device(text.into()))), None);
         }
         OPEN.fetch_sub(1, SeqCst);

@@ -219,14 +219,10 @@ impl Plan {
         let hooks = node.lock().hooks.clone();
         for (output, _, hook) in hooks {
             if let Some(Some(dy)) = dys.get(output as usize).cloned()
-                && let Some(new) = hook.call(&dy)?
+                && let Some(new) =
+                    hook.call(&dy).and_then(|new| stands_for(new, &dy)).map_err(|e| node.head.blame(e))?
             {
-                if new.shape() != dy.shape() {
-                    let (got, had) = (new.shape(), dy.shape());
-                    let text = format!("a gradient hook returned shape {got} for a gradient of shape {had}");
-                    return Err(node.head.blame(Cause::Gradient(text).into()));
-                }
-                dys[output as usize] = Some(self.apart(cast(new, dy.dtype())?)?);
+                dys[output as usize] = Some(self.apart(new)?);
             }
         }
         Ok(())
@@ -446,6 +442,21 @@ fn cast(g: NDArray, to: gluonish_base::DType) -> Result<NDArray> {
         return Ok(g);
     }
     Ok(invoke(&rows::CAST, &[In::Array(&g)], &Attrs::of(&[AttrVal::DType(to)]))?.remove(0))
+}
+
+/// What a hook gave in the place of a gradient, if that is like it in every respect.
+fn stands_for(new: Option<NDArray>, dy: &NDArray) -> Result<Option<NDArray>> {
+    let Some(new) = new else { return Ok(None) };
+    let (got, had, remedy) = if new.shape() != dy.shape() {
+        (format!("shape {}", new.shape()), format!("shape {}", dy.shape()), "")
+    } else if new.dtype() != dy.dtype() {
+        (format!("type {}", new.dtype()), format!("type {}", dy.dtype()), "; use astype()")
+    } else if new.device() != dy.device() {
+        (format!("device {}", new.device().name()), format!("device {}", dy.device().name()), "; use as_in_context()")
+    } else {
+        return Ok(Some(new));
+    };
+    Err(Cause::Gradient(format!("a gradient hook returned {got} for a gradient of {had}{remedy}")).into())
 }
 
 /// Adds a gradient to those that have arrived.

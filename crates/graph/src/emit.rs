@@ -405,9 +405,15 @@ impl Emit for Composing<'_> {
 }
 
 /// Runs a row that is a composition of others.
-pub(crate) fn compose(op: &'static Op, f: fn(&Rule<'_>, &[V]) -> V, ins: &[In<'_>], attrs: &Attrs) -> Result<Outs> {
+pub(crate) fn compose(
+    op: &'static Op,
+    f: fn(&Rule<'_>, &[V]) -> V,
+    ins: &[In<'_>],
+    attrs: &Attrs,
+    device: Device,
+) -> Result<Outs> {
     let training = tls().training.get();
-    let values = Values::beside(ins.iter().filter_map(In::array));
+    let values = Values { all: RefCell::default(), device };
     let c = Composing { attrs, training, again: None, values, error: RefCell::default() };
     let mut vs: SmallVec<[V; 4]> = SmallVec::new();
     for (k, i) in ins.iter().enumerate() {

@@ -5,6 +5,7 @@ use gluonish_base::Result;
 use gluonish_engine::engine;
 use std::cell::Cell;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 /// Looks for signals; an error ends the wait.
 pub type Poll<'a> = &'a dyn Fn() -> Result;
@@ -40,6 +41,13 @@ pub fn block<T>(mut f: impl FnMut(Poll<'_>) -> Result<T>) -> Result<T> {
             out.unwrap_or_else(|| f(&|| Ok(())))
         }
     }
+}
+
+/// The end of the process, as the engine has it. Sums over devices that have not all come are given up before: what needs
+/// them fails at once instead of being waited for.
+pub fn shutdown(patience: Duration) -> bool {
+    give_up();
+    gluonish_engine::shutdown(patience)
 }
 
 /// Waits until the array has its value; an error of what makes it is raised, now and at every later wait.

@@ -189,7 +189,7 @@ pub fn invoke_on(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, device: Device)
         Body::View(f) => views(op, *f, ins, attrs)?,
         Body::Compose(f) => match matrices(op, ins, attrs) {
             Some((a, b)) if !recording => return product(op, a, b, attrs, device),
-            _ => return emit::compose(op, *f, ins, attrs),
+            _ => return emit::compose(op, *f, ins, attrs, device),
         },
         _ => compute(op, ins, attrs, device)?,
     };

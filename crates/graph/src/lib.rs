@@ -19,7 +19,7 @@ mod write;
 
 pub use array::{NDArray, RawArray};
 pub use backward::{Backward, backward, gradients};
-pub use host::{Host, Poll, Waiting, block, install, wait};
+pub use host::{Host, Poll, Waiting, block, install, shutdown, wait};
 pub use index::{Index, Part, assign_at, parse_index, select_at};
 pub use invoke::{
     In, Outs, current_device, full, invoke, invoke_binary, invoke_number, invoke_on, invoke_reflected, invoke_unary,

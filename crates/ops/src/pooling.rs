@@ -174,14 +174,15 @@ fn pooled(r: &Rule<'_>, attrs: &Attrs, data: V, whole_windows: bool) -> V {
         (MAX, _) => of(&POOL_MAX, data, false),
         (LP, Some(p)) if p >= 1 => {
             let p = p as f64;
-            r.pow(of(&POOL_SUM, r.pow(r.unary_op(&crate::rows::ABS, data), p), false), 1.0 / p)
+            r.gathered(data, |x| r.pow(of(&POOL_SUM, r.pow(r.unary_op(&crate::rows::ABS, x), p), false), 1.0 / p))
         }
         (LP, _) => {
             r.0.fail(refuse("pool_type='lp' needs a positive p_value".into()));
             data
         }
         (AVG, _) if whole_windows => {
-            r.mul(of(&POOL_SUM, data, false), 1.0 / plan.kernel.iter().product::<isize>() as f64)
+            let share = 1.0 / plan.kernel.iter().product::<isize>() as f64;
+            r.gathered(data, |x| r.mul(of(&POOL_SUM, x, false), share))
         }
         _ => of(&POOL_SUM, data, kind == AVG),
     }

@@ -191,6 +191,11 @@ impl Rule<'_> {
     pub fn matmul(&self, a: V, b: V) -> V {
         self.binary(&rows::MATMUL, a, b)
     }
+    /// What `f` makes of the values as they are gathered: halves as float32, rounded once, at the end.
+    pub fn gathered(&self, a: V, f: impl FnOnce(V) -> V) -> V {
+        let dtype = self.dtype(a);
+        self.cast(f(self.cast(a, dtype.gathering())), dtype)
+    }
     pub fn cast(&self, a: V, dtype: DType) -> V {
         if self.0.meta(a).dtype == dtype { a } else { self.call(&rows::CAST, &[a], &[AttrVal::DType(dtype)]) }
     }

@@ -1,5 +1,5 @@
 //! Recording and gradients.
-use crate::error::{argument, from_py, guarded, to_py};
+use crate::error::{argument, from_py, guarded, raised_by, to_py};
 use crate::native::{Arg, array_of, own};
 use gluonish_base::tls::tls;
 use gluonish_base::{Cause, Error, Result, Site};
@@ -158,7 +158,7 @@ impl Custom for Function {
                 Ok(optional(&out))
             };
             let before: Vec<u32> = dys.iter().map(version_of).collect();
-            let made = run().map_err(|e| self.raised(py, e))?;
+            let made = run().map_err(|e| raised_by(format!("{}.backward", self.name), e).in_op(self.name))?;
             unwritten(dys, &before).map_err(|e| e.in_op(self.name))?;
             Ok(made)
         })
@@ -168,9 +168,6 @@ impl Custom for Function {
 impl Function {
     fn callable(&self) -> MutexGuard<'_, Option<Py<PyAny>>> {
         self.call.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-    fn raised(&self, py: Python<'_>, e: PyErr) -> Error {
-        from_py(py, e).in_op(self.name)
     }
 }
 
@@ -216,7 +213,7 @@ impl Hook for PythonHook {
                 }
             };
             let before = version_of(dy);
-            let made = run().map_err(|e| from_py(py, e).in_op("gradient hook"))?;
+            let made = run().map_err(|e| raised_by("a gradient hook".into(), e).in_op("gradient hook"))?;
             unwritten(std::slice::from_ref(dy), &[before]).map_err(|e| e.in_op("gradient hook"))?;
             Ok(made)
         })

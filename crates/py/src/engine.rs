@@ -231,7 +231,7 @@ fn block_exit(previous: u32) {
 /// For the end of the interpreter: callbacks are dropped, the rest gets a while to finish.
 #[pyfunction]
 fn shutdown(py: Python<'_>) -> bool {
-    crate::native::detached(py, || gluonish_engine::shutdown(Duration::from_secs(10)))
+    crate::native::detached(py, || gluonish_graph::shutdown(Duration::from_secs(10)))
 }
 
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {

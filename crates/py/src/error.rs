@@ -3,7 +3,7 @@ use gluonish_base::{Cause, Error};
 use pyo3::exceptions::{PyBaseException, PyException, PyKeyboardInterrupt, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyTuple, PyType};
+use pyo3::types::{PyDict, PyList, PyTuple, PyType};
 use std::io::ErrorKind;
 use std::sync::Arc;
 
@@ -87,6 +87,9 @@ pub(crate) fn to_py(e: Error) -> PyErr {
         if *e.cause() == Cause::Interrupted {
             return PyErr::take(py).unwrap_or_else(|| PyKeyboardInterrupt::new_err(()));
         }
+        if let Some(Raised(o)) = e.report().origin.as_ref().and_then(|o| o.downcast_ref::<Raised>()) {
+            return noted(py, o.clone_ref(py), &e);
+        }
         let origin = e.report().origin.as_ref().and_then(|o| o.downcast_ref::<PyErr>());
         if let Some(o) = origin
             && !o.is_instance_of::<PyException>(py)
@@ -115,6 +118,32 @@ fn describe(e: &Bound<'_, PyBaseException>, code: i32, text: String, path: &str)
     let _ = e.setattr("errno", code);
     let _ = e.setattr("strerror", text);
     let _ = e.setattr("filename", path);
+}
+
+/// The exception of Python code that the caller waits for while it runs: it reaches the caller as it is.
+struct Raised(PyErr);
+
+/// An error that stands for an exception of the user's own, and says by what it was raised.
+#[cold]
+pub(crate) fn raised_by(who: String, e: PyErr) -> Error {
+    Error::new(Cause::Failed(who)).from_origin(Arc::new(Raised(e)))
+}
+
+/// The exception with a note of where it comes from, as Python shows since 3.11.
+fn noted(py: Python<'_>, o: PyErr, e: &Error) -> PyErr {
+    let site = e.report().site;
+    let at = if site.is_known() { format!(", recorded at {}", site.describe()) } else { String::new() };
+    let add = || -> PyResult<()> {
+        let value = o.value(py);
+        let notes = match value.getattr("__notes__") {
+            Ok(notes) => notes.cast_into::<PyList>()?,
+            Err(_) => PyList::empty(py),
+        };
+        notes.append(format!("raised by {}{at}", e.cause()))?;
+        value.setattr("__notes__", notes)
+    };
+    let _ = add(); // an exception that takes no notes does without
+    o
 }
 
 /// An error of Python code that ran inside an operation, as an error of that operation.

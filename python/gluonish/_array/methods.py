@@ -284,7 +284,7 @@ class HookHandle:
 
 
 def _name(array: NDArray) -> str:
-    return str(array.dtype)
+    return dtype_name(array.dtype)
 
 
 def _part(

@@ -1,6 +1,7 @@
 """Parameters to files and back. Everything in a file is checked before a parameter changes."""
 
 import os
+import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -55,6 +56,10 @@ def plain(name: str) -> str:
     return name[4:] if name.startswith(("arg:", "aux:")) else name
 
 
+# What MXNet calls the parameters of recurrent layers in files: `_unfused.0.i2h_weight`, `_unfused.0.r_cell.i2h_weight`.
+_UNFUSED = re.compile(r"(?<![^.])_unfused\.(\d+)\.(?:([lr])_cell\.)?(?=\w+$)")
+
+
 def resolved(arrays: Mapping[str, NDArray], paths: Mapping[str, Parameter], prefix: str) -> dict[str, NDArray]:
     """Arrays by attribute path, which old files do not have: their names are full ones, or those without the prefix."""
     full = {parameter.name: path for path, parameter in paths.items()}
@@ -62,7 +67,8 @@ def resolved(arrays: Mapping[str, NDArray], paths: Mapping[str, Parameter], pref
     def path(name: str) -> str:
         if name in paths:
             return name
-        return full.get(prefix + plain(name)) or full.get(plain(name)) or name
+        fused = _UNFUSED.sub(lambda m: f"{m[2] or 'l'}{m[1]}_", name)
+        return full.get(prefix + plain(name)) or full.get(plain(name)) or fused
 
     found = {path(name): array for name, array in arrays.items()}
     if len(found) < len(arrays):

@@ -11,7 +11,7 @@ from gluonish._core import NDArray
 from gluonish._dtype import dtype_name
 from gluonish._interop import from_dlpack, from_numpy, shared, stacked
 from gluonish._types import Number
-from gluonish.context import ContextLike, device_index
+from gluonish.context import ContextLike, device_index, from_index
 from gluonish.errors import ArgumentError
 
 __all__ = [
@@ -52,7 +52,7 @@ def array(
         moved = _core.copy_to_device(source_array, index)
         return moved if dtype is None else moved.astype(dtype, copy=False)
     name = dtype_name(dtype, FLOAT)
-    found = stacked(source_array, lambda item: array(item, ctx, dtype, device=device))
+    found = stacked(source_array, lambda item: array(item, from_index(index), dtype))
     if found is not None:
         return found
     found = shared(source_array)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gluonish import _core
+from gluonish._beside import beside
 from gluonish._core import NDArray
 from gluonish._create import array_of
 from gluonish.errors import ArgumentError
@@ -166,6 +167,7 @@ def _zipped(name: str, count: int, *lists: Arrays) -> list[Arrays]:
     return [[arrays[i] for arrays in lists] for i in range(wanted)]
 
 
+@beside
 def _adamw(
     name: str,
     tensors: list[Arrays],

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy.typing as npt
 
+from gluonish._beside import beside
 from gluonish._core import NDArray
 from gluonish._faces import functions
 from gluonish._missing import explained
@@ -216,6 +217,7 @@ def randint(
     return _draw("randint", (low, high), shape, dtype, ctx, out)
 
 
+@beside
 def rand_zipfian(
     true_classes: NDArray, num_sampled: int, range_max: int, ctx: ContextLike = None
 ) -> tuple[NDArray, NDArray, NDArray]:

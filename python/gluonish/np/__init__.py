@@ -39,7 +39,7 @@ from gluonish.np import (
     shaping,
     statistics,
 )
-from gluonish.np._fallback import NumpyFallbackWarning, fallback
+from gluonish.np._fallback import NumpyFallbackWarning, fallback, public
 
 globals().update(functions("np"))
 
@@ -88,4 +88,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *dir(numpy)})
+    return sorted({*globals(), *public(numpy)})

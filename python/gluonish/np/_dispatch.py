@@ -18,6 +18,7 @@ from typing import Any
 import numpy  # noqa: ICN001 - np is this package
 
 from gluonish import _core, np
+from gluonish._beside import beside
 from gluonish._core import NDArray
 from gluonish._dtype import can_cast, dtype_name, fits
 from gluonish._rows import call
@@ -175,6 +176,7 @@ def _fits(value: Any) -> bool:
     return isinstance(value, NDArray | bool | int | float | list | tuple) or hasattr(value, "__array__")
 
 
+@beside
 def _called(
     ufunc: numpy.ufunc,
     function: Callable[..., Any],
@@ -235,6 +237,7 @@ def _cast(ufunc: numpy.ufunc, value: Any, name: str, casting: Any) -> Any:
     return np.asarray(value).astype(name)
 
 
+@beside
 def _outer(ufunc: numpy.ufunc, function: Callable[..., Any], a: Any, b: Any, **kwargs: Any) -> NDArray:
     left, right = np.asarray(a), np.asarray(b)
     column: NDArray = _core.invoke("_np_reshape", [left], {"shape": left.shape + (1,) * right.ndim})

@@ -15,7 +15,7 @@ from gluonish._create import from_host
 from gluonish._dtype import default_float, dtype_name, fits
 from gluonish.errors import GradientError
 
-__all__ = ["Namespace", "NumpyFallbackWarning", "fallback", "on_host"]
+__all__ = ["Namespace", "NumpyFallbackWarning", "fallback", "on_host", "public"]
 
 # Functions that write to their first argument.
 _WRITES = frozenset({"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"})
@@ -43,7 +43,12 @@ class Namespace(ModuleType):
         return value
 
     def __dir__(self) -> list[str]:
-        return dir(self.__source)
+        return public(self.__source)
+
+
+def public(source: ModuleType) -> list[str]:
+    """The names of a module of NumPy's that are meant for users."""
+    return [name for name in dir(source) if not name.startswith("_")]
 
 
 def fallback(source: ModuleType, name: str, path: str) -> Any:

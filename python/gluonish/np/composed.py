@@ -5,6 +5,7 @@ from typing import Any
 import numpy  # noqa: ICN001 - np is this package
 
 from gluonish import _core
+from gluonish._beside import beside
 from gluonish._core import NDArray
 from gluonish._faces import functions
 from gluonish._types import ArrayLike, Shape
@@ -25,6 +26,7 @@ __all__ = [
 _np = functions("np")
 
 
+@beside
 def take(
     a: ArrayLike, indices: ArrayLike, axis: int | None = None, out: NDArray | None = None, mode: str = "raise"
 ) -> NDArray:
@@ -43,6 +45,7 @@ def take(
     return taken
 
 
+@beside
 def dot(a: ArrayLike, b: ArrayLike, out: NDArray | None = None) -> NDArray:
     """The product of vectors and matrices; with a number, of its elements.
 
@@ -63,6 +66,7 @@ def dot(a: ArrayLike, b: ArrayLike, out: NDArray | None = None) -> NDArray:
     return product
 
 
+@beside
 def clip(
     a: ArrayLike,
     a_min: ArrayLike | None = None,
@@ -85,10 +89,14 @@ def clip(
         limits = numpy.iinfo(kind)
         low = None if isinstance(low, int) and low <= limits.min else low
         high = None if isinstance(high, int) and high >= limits.max else high
-    bounds = [bound for bound in (low, high) if bound is not None]
+    bounds = [bound if _is_number(bound) else asarray(bound) for bound in (low, high) if bound is not None]
     row = ("_copy", "broadcast_maximum" if high is None else "broadcast_minimum", "clip")[len(bounds)]
     held: NDArray = _core.invoke(row, [array, *bounds], {}, out)
     return held
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float | numpy.generic)
 
 
 def where(condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None = None) -> Any:

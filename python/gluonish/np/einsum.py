@@ -9,6 +9,7 @@ import numpy  # noqa: ICN001 - np is this package
 import numpy.typing as npt
 
 from gluonish import _core
+from gluonish._beside import beside
 from gluonish._core import NDArray
 from gluonish._dtype import dtype_name
 from gluonish._rows import store
@@ -38,6 +39,7 @@ class Term:
         return self.array if order == list(range(len(order))) else self.array.transpose(order)
 
 
+@beside
 def einsum(
     *operands: Any, out: NDArray | None = None, dtype: npt.DTypeLike | None = None, optimize: Any = False
 ) -> NDArray:

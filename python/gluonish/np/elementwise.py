@@ -5,6 +5,7 @@ from typing import Any
 import numpy  # noqa: ICN001 - np is this package
 
 from gluonish import _core
+from gluonish._beside import beside
 from gluonish._core import NDArray
 from gluonish._faces import functions
 from gluonish._types import ArrayLike
@@ -22,6 +23,7 @@ def _is_float(a: NDArray) -> bool:
     return "float" in str(a.dtype)
 
 
+@beside
 def round(a: ArrayLike, decimals: int = 0, out: NDArray | None = None) -> NDArray:
     """Values rounded to so many decimals, halves to even.
 
@@ -92,12 +94,7 @@ def nan_to_num(
     return replaced
 
 
-def _together(a: ArrayLike, b: ArrayLike) -> list[NDArray]:
-    """Both as arrays; what is none yet is made on the other's device."""
-    devices = [v.context for v in (a, b) if isinstance(v, NDArray)]
-    return [v if isinstance(v, NDArray) else asarray(v, device=devices[0] if devices else None) for v in (a, b)]
-
-
+@beside
 def allclose(a: ArrayLike, b: ArrayLike, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
     """Whether all values of two arrays are near each other: they differ by at most ``atol + rtol * abs(b)``.
 
@@ -106,9 +103,10 @@ def allclose(a: ArrayLike, b: ArrayLike, rtol: float = 1e-05, atol: float = 1e-0
     True
     """
     attrs = {"rtol": rtol, "atol": atol, "equal_nan": equal_nan}
-    return bool(_core.item(_core.invoke("allclose", _together(a, b), attrs)))
+    return bool(_core.item(_core.invoke("allclose", [asarray(a), asarray(b)], attrs)))
 
 
+@beside
 def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> bool:
     """Whether two arrays have the same shape and the same values.
 
@@ -116,7 +114,7 @@ def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> bool:
     >>> np.array_equal(np.array([1, 2]), [1, 2]), np.array_equal(np.ones(2), np.ones((1, 2)))
     (True, False)
     """
-    a, b = _together(a1, a2)
+    a, b = asarray(a1), asarray(a2)
     if a.shape != b.shape:
         return False
     same = _core.invoke("broadcast_equal", [a, b], {})

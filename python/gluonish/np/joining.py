@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from gluonish import _core
+from gluonish._beside import beside
 from gluonish._core import NDArray
 from gluonish._create import arrays_of
 from gluonish._dtype import can_cast, dtype_name
@@ -33,6 +34,7 @@ __all__ = [
 Arrays = Sequence[ArrayLike]
 
 
+@beside
 def concatenate(
     arrays: Arrays,
     axis: int | None = 0,
@@ -54,6 +56,7 @@ def concatenate(
 concat = concatenate
 
 
+@beside
 def stack(
     arrays: Arrays, axis: int = 0, out: NDArray | None = None, *, dtype: DType = None, casting: str = "same_kind"
 ) -> NDArray:
@@ -68,6 +71,7 @@ def stack(
     return stacked
 
 
+@beside
 def vstack(tup: Arrays, *, dtype: DType = None, casting: str = "same_kind") -> NDArray:
     """Arrays joined along the first axis; vectors become rows.
 
@@ -78,6 +82,7 @@ def vstack(tup: Arrays, *, dtype: DType = None, casting: str = "same_kind") -> N
     return _join(_cast([_at_least_2d(x) for x in arrays_of(tup, "vstack")], dtype, casting, "vstack"), 0)
 
 
+@beside
 def hstack(tup: Arrays, *, dtype: DType = None, casting: str = "same_kind") -> NDArray:
     """Arrays joined along the second axis; vectors along their only one.
 
@@ -89,6 +94,7 @@ def hstack(tup: Arrays, *, dtype: DType = None, casting: str = "same_kind") -> N
     return _join(arrays, 0 if arrays and arrays[0].ndim == 1 else 1)
 
 
+@beside
 def dstack(tup: Arrays) -> NDArray:
     """Arrays joined along the third axis, which is added where there is none.
 
@@ -99,6 +105,7 @@ def dstack(tup: Arrays) -> NDArray:
     return _join([_at_least_3d(x) for x in arrays_of(tup, "dstack")], 2)
 
 
+@beside
 def column_stack(tup: Arrays) -> NDArray:
     """Arrays joined along the second axis; vectors become columns.
 
@@ -175,6 +182,7 @@ def dsplit(ary: ArrayLike, indices_or_sections: int | Sequence[int]) -> list[NDA
     return _split_along(asarray(ary), indices_or_sections, 2, 3, "dsplit")
 
 
+@beside
 def atleast_1d(*arys: ArrayLike) -> NDArray | tuple[NDArray, ...]:
     """Arrays of one axis or more, as views: numbers become vectors of one value. Several come as a tuple.
 
@@ -186,6 +194,7 @@ def atleast_1d(*arys: ArrayLike) -> NDArray | tuple[NDArray, ...]:
     return made[0] if len(made) == 1 else made
 
 
+@beside
 def atleast_2d(*arys: ArrayLike) -> NDArray | tuple[NDArray, ...]:
     """Arrays of two axes or more, as views: vectors become rows. Several come as a tuple.
 
@@ -197,6 +206,7 @@ def atleast_2d(*arys: ArrayLike) -> NDArray | tuple[NDArray, ...]:
     return made[0] if len(made) == 1 else made
 
 
+@beside
 def atleast_3d(*arys: ArrayLike) -> NDArray | tuple[NDArray, ...]:
     """Arrays of three axes or more, as views: (n,) becomes (1, n, 1), (n, m) becomes (n, m, 1).
 

@@ -16,11 +16,12 @@ from typing import Any, NamedTuple
 import numpy  # noqa: ICN001 - np is this package
 
 from gluonish import _core
+from gluonish._beside import beside
 from gluonish._core import NDArray
 from gluonish._rows import call, store
 from gluonish._types import ArrayLike
 from gluonish.errors import ArgumentError, ShapeError
-from gluonish.np._fallback import fallback
+from gluonish.np._fallback import fallback, public
 from gluonish.np.creation import asarray
 from gluonish.np.creation import eye as identity
 from gluonish.np.norms import matrix_norm, norm, real, vector_norm
@@ -130,6 +131,7 @@ def slogdet(a: ArrayLike) -> SlogdetResult:
     return SlogdetResult(*call("slogdet", "linalg_slogdet", [_matrix(a, "slogdet")]))
 
 
+@beside
 def solve(a: ArrayLike, b: ArrayLike) -> NDArray:
     """x with ``a @ x == b``; ``b`` is a vector if it has one axis, else matrices whose batch axes broadcast with a's.
 
@@ -265,6 +267,7 @@ def pinv(a: ArrayLike, rcond: float | None = None, hermitian: bool = False, *, r
     return inverse
 
 
+@beside
 def matrix_power(a: ArrayLike, n: int) -> NDArray:
     """Each square matrix to a whole power; the inverse's for a negative one.
 
@@ -289,6 +292,7 @@ def matrix_power(a: ArrayLike, n: int) -> NDArray:
         base = base @ base
 
 
+@beside
 def multi_dot(arrays: Sequence[ArrayLike], *, out: NDArray | None = None) -> NDArray:
     """The product of matrices, in the order of multiplication that costs least; the first and last may be vectors.
 
@@ -342,4 +346,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *dir(numpy.linalg)})
+    return sorted({*globals(), *public(numpy.linalg)})

@@ -8,6 +8,7 @@ from gluonish._core import NDArray
 from gluonish._dtype import default_float
 from gluonish._types import ArrayLike
 from gluonish.errors import ArgumentError, ShapeError
+from gluonish.np._gathered import gathered
 from gluonish.np.creation import asarray
 
 __all__ = ["matrix_norm", "norm", "real", "vector_norm"]
@@ -94,10 +95,7 @@ def _largest(x: NDArray, axes: Sequence[int], keepdims: bool = False) -> NDArray
 
 def _length(x: NDArray, axes: Sequence[int] | None, keepdims: bool = False) -> NDArray:
     """The root of the sum of squares. Its gradient at zero is zero, the least of those that fit."""
-    total = _call("sum", x * x, axes, keepdims)
-    nothing = total == 0
-    root: NDArray = _core.invoke("sqrt", [total + nothing], {}) - nothing
-    return root
+    return _call("norm", x, axes, keepdims)
 
 
 def _of_vectors(x: NDArray, order: Any, axes: Sequence[int], keepdims: bool) -> NDArray:
@@ -111,11 +109,12 @@ def _of_vectors(x: NDArray, order: Any, axes: Sequence[int], keepdims: bool) -> 
     if order == float("-inf"):
         return _call("min", size, axes, keepdims)
     if order == 0:
-        return _call("sum", (x != 0).astype(x.dtype), axes, keepdims)
+        return _call("sum", x != 0, axes, keepdims).astype(x.dtype)
     if order == 1:
         return _call("sum", size, axes, keepdims)
-    power: NDArray = _call("sum", size**order, axes, keepdims) ** (1.0 / order)
-    return power
+    powers = gathered(size) ** order
+    power: NDArray = _call("sum", powers, axes, keepdims) ** (1.0 / order)
+    return power.astype(x.dtype, copy=False)
 
 
 def _of_matrices(x: NDArray, order: Any, axes: tuple[int, int], keepdims: bool) -> NDArray:
@@ -124,8 +123,9 @@ def _of_matrices(x: NDArray, order: Any, axes: tuple[int, int], keepdims: bool) 
         return _length(x, axes, keepdims)
     if order in (1, -1, float("inf"), float("-inf")):
         inner, outer = (row, column) if abs(order) == 1 else (column, row)
-        sums = _call("sum", abs(x), inner, True)
+        sums = _call("sum", abs(gathered(x)), inner, True)
         found = _largest(sums, (outer,), True) if order > 0 else _call("min", sums, outer, True)
+        found = found.astype(x.dtype, copy=False)
         return found if keepdims else found.squeeze(axis=axes)
     if order in (2, -2, "nuc"):
         rest = [a for a in range(x.ndim) if a not in axes]

@@ -5,6 +5,7 @@ from typing import Any
 import numpy  # noqa: ICN001 - np is this package
 
 from gluonish import _core
+from gluonish._beside import beside
 from gluonish._core import NDArray
 from gluonish._types import ArrayLike
 from gluonish.errors import ArgumentError, UnsupportedError
@@ -92,6 +93,7 @@ def _selected(array: NDArray, kth: Any, axis: int | None, kind: str, function: s
         raise ArgumentError(f"{function}: kth={wrong[0]} is out of range for the {n} values along axis {axis}")
 
 
+@beside
 def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLike | None = None) -> NDArray:
     """Where values belong in an ordered vector: before equal ones ("left") or after them ("right").
 
@@ -108,6 +110,7 @@ def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLi
     return found
 
 
+@beside
 def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False) -> NDArray:
     """The number of the bin that each value lies in; the edges go up or down.
 
@@ -126,6 +129,7 @@ def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False) -> NDArray:
     return edges.shape[0] - searchsorted(edges[::-1], x, "right" if right else "left")
 
 
+@beside
 def isin(
     element: ArrayLike,
     test_elements: ArrayLike,
@@ -150,6 +154,7 @@ def isin(
     return found
 
 
+@beside
 def in1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, invert: bool = False) -> NDArray:
     """As ``isin``, of the flattened values.
 
@@ -160,6 +165,7 @@ def in1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, invert: bo
     return isin(ravel(ar1), ar2, assume_unique, invert)
 
 
+@beside
 def unique(
     ar: ArrayLike,
     return_index: bool = False,

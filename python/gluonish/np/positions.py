@@ -8,6 +8,7 @@ import numpy  # noqa: ICN001 - np is this package
 import numpy.typing as npt
 
 from gluonish import _core
+from gluonish._beside import beside
 from gluonish._core import NDArray
 from gluonish._create import shape_of
 from gluonish._types import ArrayLike
@@ -30,6 +31,7 @@ __all__ = [
 ]
 
 
+@beside
 def nonzero(a: ArrayLike) -> tuple[NDArray, ...]:
     """The positions of the elements that are not 0: for each axis an array of int64.
 
@@ -44,6 +46,7 @@ def nonzero(a: ArrayLike) -> tuple[NDArray, ...]:
     return (flat,) if array.ndim == 1 else _split(flat, array.shape)
 
 
+@beside
 def argwhere(a: ArrayLike) -> NDArray:
     """The positions of the elements that are not 0, one in each row, of int64.
 
@@ -60,6 +63,7 @@ def argwhere(a: ArrayLike) -> NDArray:
     return rows.T
 
 
+@beside
 def compress(condition: ArrayLike, a: ArrayLike, axis: int | None = None, out: NDArray | None = None) -> NDArray:
     """The slices along an axis, or elements of the flattened array, for which the condition holds.
 
@@ -79,6 +83,7 @@ def compress(condition: ArrayLike, a: ArrayLike, axis: int | None = None, out: N
     return taken
 
 
+@beside
 def unravel_index(indices: ArrayLike, shape: int | Sequence[int], order: str = "C") -> tuple[NDArray, ...]:
     """The coordinates of elements given by their numbers in an array of this shape: an array for each axis.
 
@@ -92,6 +97,7 @@ def unravel_index(indices: ArrayLike, shape: int | Sequence[int], order: str = "
     return _split(asarray(indices), sizes)
 
 
+@beside
 def ravel_multi_index(
     multi_index: Sequence[ArrayLike], dims: int | Sequence[int], mode: str | Sequence[str] = "raise", order: str = "C"
 ) -> NDArray:
@@ -117,6 +123,7 @@ def ravel_multi_index(
     return numbers
 
 
+@beside
 def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: int | None = -1) -> NDArray:
     """Elements by their positions along an axis, each row with positions of its own; the other axes broadcast.
 
@@ -133,6 +140,7 @@ def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: int | None = -1) -
     return taken
 
 
+@beside
 def put_along_axis(arr: NDArray, indices: ArrayLike, values: ArrayLike, axis: int | None) -> None:
     """Writes values to positions along an axis, each row with positions of its own; the other axes broadcast.
 

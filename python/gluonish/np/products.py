@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gluonish import _core
+from gluonish._beside import beside
 from gluonish._core import NDArray
 from gluonish._rows import store
 from gluonish._types import ArrayLike
@@ -19,6 +20,7 @@ def _reshaped(x: NDArray, shape: Sequence[int]) -> NDArray:
     return made
 
 
+@beside
 def matmul(x1: ArrayLike, x2: ArrayLike, /, out: NDArray | None = None, **how: Any) -> NDArray:
     """The matrix product over the last two axes; the axes before them broadcast, and vectors count as matrices.
 
@@ -38,6 +40,7 @@ def matmul(x1: ArrayLike, x2: ArrayLike, /, out: NDArray | None = None, **how: A
     return product
 
 
+@beside
 def vdot(a: ArrayLike, b: ArrayLike, /) -> NDArray:
     """The sum of the products of all elements.
 
@@ -51,6 +54,7 @@ def vdot(a: ArrayLike, b: ArrayLike, /) -> NDArray:
     return matmul(_reshaped(left, (-1,) if left.size else (0,)), _reshaped(right, (-1,) if right.size else (0,)))
 
 
+@beside
 def inner(a: ArrayLike, b: ArrayLike, /) -> NDArray:
     """The sum of products over the last axes of both.
 
@@ -64,6 +68,7 @@ def inner(a: ArrayLike, b: ArrayLike, /) -> NDArray:
     return tensordot(left, right, axes=([-1], [-1]))
 
 
+@beside
 def outer(a: ArrayLike, b: ArrayLike, out: NDArray | None = None) -> NDArray:
     """The products of each element of one array with each of the other, as a matrix.
 
@@ -75,6 +80,7 @@ def outer(a: ArrayLike, b: ArrayLike, out: NDArray | None = None) -> NDArray:
     return store(_reshaped(left, (left.size, 1)) * _reshaped(right, (1, right.size)), out, "outer")
 
 
+@beside
 def tensordot(a: ArrayLike, b: ArrayLike, axes: Any = 2) -> NDArray:
     """The sum of products over several axes: the last and first so many, or those given for each array.
 
@@ -121,6 +127,7 @@ def _contracted(left: NDArray, right: NDArray, axes: Any) -> tuple[list[int], li
     return first, second
 
 
+@beside
 def kron(a: ArrayLike, b: ArrayLike) -> NDArray:
     """The Kronecker product: each element of ``a`` becomes a copy of ``b`` times it.
 
@@ -136,6 +143,7 @@ def kron(a: ArrayLike, b: ArrayLike) -> NDArray:
     return _reshaped(lhs * rhs, [i * j for i, j in zip(*sizes, strict=True)])
 
 
+@beside
 def cross(
     a: ArrayLike, b: ArrayLike, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
 ) -> NDArray:

@@ -14,6 +14,7 @@ gradient flows to them. What is not here NumPy computes on the host, from the sa
 
 from typing import Any
 
+from gluonish._beside import beside
 from gluonish._core import NDArray
 from gluonish._dtype import dtype_name
 from gluonish._rows import call
@@ -88,6 +89,7 @@ def seed(seed: int | None = None) -> None:
     _seed(seed)
 
 
+@beside
 def uniform(
     low: ArrayLike = 0.0,
     high: ArrayLike = 1.0,
@@ -107,6 +109,7 @@ def uniform(
     return draw("uniform", {"low": low, "high": high}, size, dtype, device_index(ctx, device), out)
 
 
+@beside
 def normal(
     loc: ArrayLike = 0.0,
     scale: ArrayLike = 1.0,
@@ -186,6 +189,7 @@ def randint(
     return drawn
 
 
+@beside
 def gamma(
     shape: ArrayLike,
     scale: ArrayLike = 1.0,
@@ -214,6 +218,7 @@ def standard_gamma(shape: ArrayLike, size: Size = None, dtype: DType = None) -> 
     return gamma(shape, size=size, dtype=dtype)
 
 
+@beside
 def beta(
     a: ArrayLike,
     b: ArrayLike,
@@ -231,6 +236,7 @@ def beta(
     return draw("beta", {"a": a, "b": b}, size, dtype, device_index(ctx, device), None)
 
 
+@beside
 def poisson(
     lam: ArrayLike = 1.0, size: Size = None, dtype: DType = None, ctx: ContextLike = None, *, device: ContextLike = None
 ) -> NDArray:
@@ -242,6 +248,7 @@ def poisson(
     return draw("poisson", {"lam": lam}, size, dtype_name(dtype, "int64"), device_index(ctx, device), None)
 
 
+@beside
 def binomial(
     n: ArrayLike,
     p: ArrayLike,
@@ -259,6 +266,7 @@ def binomial(
     return draw("binomial", {"n": n, "p": p}, size, dtype_name(dtype, "int64"), device_index(ctx, device), None)
 
 
+@beside
 def negative_binomial(
     n: ArrayLike,
     p: ArrayLike,

@@ -3,6 +3,7 @@
 from typing import Any
 
 from gluonish import _core
+from gluonish._beside import beside
 from gluonish._core import NDArray
 from gluonish._rows import store
 from gluonish._types import ArrayLike
@@ -43,6 +44,7 @@ def shuffle(x: NDArray) -> None:
     _core.copy_into(x, permutation(x))
 
 
+@beside
 def choice(
     a: int | ArrayLike,
     size: Size = None,
@@ -71,7 +73,7 @@ def choice(
         count *= d
     if n < 1 and count > 0:
         raise ArgumentError(f"choice: a={n} is not valid: there is nothing to choose from")
-    chances = None if p is None else asarray(p)
+    chances = None if p is None else real(p)
     if chances is not None and chances.shape != (n,):
         raise ShapeError(f"choice: p has shape {chances.shape}: expected ({n},), a probability for each element")
     if not replace and count > n:
@@ -120,6 +122,7 @@ def multinomial(n: int, pvals: ArrayLike, size: Size = None) -> NDArray:
     return counts
 
 
+@beside
 def multivariate_normal(
     mean: ArrayLike, cov: ArrayLike, size: Size = None, check_valid: str | None = None, tol: float | None = None
 ) -> NDArray:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from gluonish._beside import beside
 from gluonish._core import NDArray
 from gluonish._rows import store
 from gluonish._types import ArrayLike, Shape
@@ -51,6 +52,7 @@ def standard_exponential(size: Size = None, dtype: DType = None) -> NDArray:
     return _waits(shape_from(size, "standard_exponential"), device_index(), dtype)
 
 
+@beside
 def exponential(
     scale: ArrayLike = 1.0,
     size: Size = None,
@@ -70,6 +72,7 @@ def exponential(
     return store(drawn * width, out, "exponential")
 
 
+@beside
 def laplace(
     loc: ArrayLike = 0.0,
     scale: ArrayLike = 1.0,
@@ -90,6 +93,7 @@ def laplace(
     return store(centre + (_waits(shape, index, dtype) - _waits(shape, index, dtype)) * width, out, "laplace")
 
 
+@beside
 def logistic(
     loc: ArrayLike = 0.0,
     scale: ArrayLike = 1.0,
@@ -110,6 +114,7 @@ def logistic(
     return store(centre + (_waits(shape, index).log() - _waits(shape, index).log()) * width, out, "logistic")
 
 
+@beside
 def gumbel(
     loc: ArrayLike = 0.0,
     scale: ArrayLike = 1.0,
@@ -130,6 +135,7 @@ def gumbel(
     )
 
 
+@beside
 def lognormal(
     mean: ArrayLike = 0.0,
     sigma: ArrayLike = 1.0,
@@ -150,6 +156,7 @@ def lognormal(
     return store(drawn.exp(), out, "lognormal")
 
 
+@beside
 def rayleigh(
     scale: ArrayLike = 1.0,
     size: Size = None,
@@ -169,6 +176,7 @@ def rayleigh(
     )
 
 
+@beside
 def weibull(
     a: ArrayLike,
     size: Size = None,
@@ -188,6 +196,7 @@ def weibull(
     )
 
 
+@beside
 def pareto(
     a: ArrayLike,
     size: Size = None,
@@ -207,6 +216,7 @@ def pareto(
     )
 
 
+@beside
 def power(
     a: ArrayLike,
     size: Size = None,
@@ -224,6 +234,7 @@ def power(
     return store((-_waits(_common(size, "power", exponent), device_index(ctx, device)) / exponent).exp(), out, "power")
 
 
+@beside
 def chisquare(
     df: ArrayLike, size: Size = None, dtype: DType = None, ctx: ContextLike = None, *, device: ContextLike = None
 ) -> NDArray:

@@ -5,6 +5,7 @@ from typing import Any
 import numpy  # noqa: ICN001 - np is this package
 
 from gluonish import _core, _create
+from gluonish._beside import beside
 from gluonish._core import NDArray
 from gluonish._dtype import default_float, dtype_name
 from gluonish._types import ArrayLike, Number
@@ -36,6 +37,7 @@ def arange(
     )
 
 
+@beside
 def linspace(
     start: ArrayLike,
     stop: ArrayLike,

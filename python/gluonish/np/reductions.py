@@ -11,11 +11,14 @@ from typing import Any
 import numpy  # noqa: ICN001 - np is this package
 
 from gluonish import _core
+from gluonish._beside import beside
 from gluonish._core import NDArray
 from gluonish._create import filled
+from gluonish._dtype import dtype_name
 from gluonish._faces import dressed, functions
 from gluonish._rows import store
 from gluonish.np._fallback import on_host
+from gluonish.np._gathered import gathering
 from gluonish.np.creation import asarray
 
 __all__ = [
@@ -122,6 +125,7 @@ def _spread(name: str) -> Callable[..., NDArray]:
     return call
 
 
+@beside
 def _beyond(name: str, a: Any, out: Any, how: dict[str, Any], where: Any, initial: Any) -> NDArray:
     """A reduction with arguments that its row does not have, or into ``out``."""
     kind = _OTHER_NAMES.get(name, name)
@@ -144,8 +148,9 @@ def _chosen(kind: str, array: NDArray, how: dict[str, Any], where: Any, initial:
         chosen = _core.invoke("_np_broadcast_to", [asarray(where)], {"shape": array.shape})
         count = _np["sum"](chosen, how["axis"], None, how["keepdims"])
         kept = _np["where"](chosen, array, False)
-        mean: NDArray = _np["sum"](kept, how["axis"], how["dtype"], how["keepdims"]) / count
-        return mean if how["dtype"] is None else mean.astype(how["dtype"], copy=False)
+        kind = dtype_name(how["dtype"], array.dtype)
+        mean: NDArray = _np["sum"](kept, how["axis"], gathering(kind), how["keepdims"]) / count
+        return mean.astype(kind, copy=False) if how["dtype"] is not None or "float" in kind else mean
     fill = _NEUTRAL.get(kind, _fitted(initial, array))
     kept = array if where is True else _np["where"](where, array, fill)
     if kind in _NEUTRAL or kept.size:

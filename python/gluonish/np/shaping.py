@@ -6,6 +6,7 @@ from typing import Any
 import numpy  # noqa: ICN001 - np is this package
 
 from gluonish import _core
+from gluonish._beside import beside
 from gluonish._core import NDArray
 from gluonish._create import shape_of
 from gluonish._rows import call, store
@@ -103,6 +104,7 @@ def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> NDArray:
     return moved
 
 
+@beside
 def broadcast_arrays(*args: ArrayLike, subok: bool = False) -> tuple[NDArray, ...]:
     """All arrays in the shape that they broadcast to, as views.
 
@@ -119,6 +121,7 @@ def broadcast_arrays(*args: ArrayLike, subok: bool = False) -> tuple[NDArray, ..
     return tuple(_core.invoke("_np_broadcast_to", [x], {"shape": shape}) for x in arrays)
 
 
+@beside
 def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[NDArray, ...]:
     """The coordinates of a grid: for each vector an array over all of them, along its own axis.
 

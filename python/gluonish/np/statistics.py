@@ -7,12 +7,14 @@ import numpy  # noqa: ICN001 - np is this package
 import numpy.typing as npt
 
 from gluonish import _core
+from gluonish._beside import beside
 from gluonish._core import NDArray
 from gluonish._dtype import default_float
 from gluonish._rows import call, store
 from gluonish._types import ArrayLike, Number
 from gluonish.errors import ArgumentError, OutOfMemory, ShapeError
 from gluonish.np._fallback import fallback
+from gluonish.np._gathered import gathered
 from gluonish.np.creation import asarray
 from gluonish.np.joining import concatenate
 from gluonish.np.shaping import ravel
@@ -32,6 +34,7 @@ __all__ = [
 Axes = int | Sequence[int] | None
 
 
+@beside
 def average(
     a: ArrayLike,
     axis: Axes = None,
@@ -51,11 +54,17 @@ def average(
         mean: NDArray = _core.invoke("mean", [array], {"axis": axis, "keepdims": keepdims})
         return (mean, _full_like(mean, array.size / max(mean.size, 1))) if returned else mean
     scale = _spread_weights(array, asarray(weights), axis)
+    product = array * scale
+    kind = product.dtype
+    halves = gathered(product) is not product
+    scale = gathered(scale)
+    product = gathered(array) * scale if halves else product
     where = {"axis": axis, "keepdims": keepdims}
     total: NDArray = _core.invoke("sum", [scale], where)
     if bool((total == 0).any()):
         raise ZeroDivisionError(f"average: weights of shape {scale.shape} add up to 0")
-    mean = _core.invoke("sum", [array * scale], where) / total
+    mean = _core.invoke("sum", [product], where) / total
+    mean = mean.astype(kind) if halves else mean
     return (mean, total.astype(mean.dtype, copy=False)) if returned else mean
 
 
@@ -165,6 +174,8 @@ def quantile(
 def _quantile(array: NDArray, shares: Any, axis: Axes, out: NDArray | None, keepdims: bool, function: str) -> NDArray:
     ordered, kept = _ordered(array, axis, keepdims, function)
     n = ordered.shape[-1]
+    if not shares.size:
+        return store(_core.empty((*shares.shape, *kept), str(ordered.dtype), ordered._device), out, function)
     if n == 0:
         raise ArgumentError(f"{function}: no values along axis {axis} of shape {array.shape}: it is empty")
     parts = [_between(ordered, float(share) * (n - 1)) for share in shares.ravel()]
@@ -201,9 +212,12 @@ def _between(ordered: NDArray, at: float) -> NDArray:
     if at == below:
         return low
     high = ordered[..., below + 1]
+    if at - below == 0.5:  # the mean of the two: also where one of them is infinite
+        return ((gathered(low) + gathered(high)) * 0.5).astype(low.dtype, copy=False)
     return low + (high - low) * (at - below)
 
 
+@beside
 def diff(
     a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike | None = None, append: ArrayLike | None = None
 ) -> NDArray:
@@ -231,6 +245,7 @@ def diff(
     return array
 
 
+@beside
 def bincount(x: ArrayLike, weights: ArrayLike | None = None, minlength: int = 0) -> NDArray:
     """How often each number from 0 to the largest occurs, or the sum of the weights where it does.
 
@@ -249,6 +264,7 @@ def bincount(x: ArrayLike, weights: ArrayLike | None = None, minlength: int = 0)
     return counts
 
 
+@beside
 def histogram(
     a: ArrayLike,
     bins: int | str | ArrayLike = 10,

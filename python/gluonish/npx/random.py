@@ -7,6 +7,7 @@
 
 from typing import Any
 
+from gluonish._beside import beside
 from gluonish._core import NDArray
 from gluonish._dtype import default_float, dtype_name
 from gluonish._missing import explained
@@ -22,6 +23,7 @@ from gluonish.random import seed
 __all__ = ["bernoulli", "normal_n", "seed", "uniform_n"]
 
 
+@beside
 def bernoulli(
     prob: ArrayLike | None = None,
     logit: ArrayLike | None = None,
@@ -48,6 +50,7 @@ def bernoulli(
     return draw("binomial", {"n": 1, "p": chance}, size, kind, index, out)
 
 
+@beside
 def uniform_n(
     low: ArrayLike = 0.0,
     high: ArrayLike = 1.0,
@@ -66,6 +69,7 @@ def uniform_n(
     return random.uniform(low, high, size, dtype, ctx, device=device)
 
 
+@beside
 def normal_n(
     loc: ArrayLike = 0.0,
     scale: ArrayLike = 1.0,

@@ -1,4 +1,5 @@
 //! What an LU factorisation with row exchanges gives: solutions, inverses, determinants.
+use super::balance::Balance;
 use super::work::{Shared, Work, by_columns, each, memory};
 use super::{Field, in_working_type, square};
 use crate::view::{Cx, Out, View};
@@ -11,22 +12,22 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// X with `A X = B` for each pair of matrices; the batch axes of A and B broadcast to those of the output.
 pub fn solve(cx: &Cx, a: &View<'_>, b: &View<'_>, out: &Out<'_>) -> Result {
-    in_working_type!(out.view, solve_of(cx, a, Some(b), out))
+    in_working_type!(out.view, solve_of(cx, a, Some(b), out, false))
 }
 
 /// The inverse of each matrix.
 pub fn inverse(cx: &Cx, a: &View<'_>, out: &Out<'_>) -> Result {
-    in_working_type!(out.view, solve_of(cx, a, None, out))
+    in_working_type!(out.view, solve_of(cx, a, None, out, false))
 }
 
 /// The determinant of each matrix.
 pub fn determinant(cx: &Cx, a: &View<'_>, out: &Out<'_>) -> Result {
-    in_working_type!(out.view, determinants(cx, a, [None, None, Some(out)]))
+    in_working_type!(out.view, determinants(cx, a, [None, None, Some(out)], false))
 }
 
 /// The sign and the logarithm of the absolute value of each determinant: 0 and minus infinity for a singular matrix.
 pub fn log_determinant(cx: &Cx, a: &View<'_>, sign: &Out<'_>, log: &Out<'_>) -> Result {
-    in_working_type!(sign.view, determinants(cx, a, [Some(sign), Some(log), None]))
+    in_working_type!(sign.view, determinants(cx, a, [Some(sign), Some(log), None], false))
 }
 
 /// Memory for one factorisation after another.
@@ -58,7 +59,7 @@ impl Factor {
 /// What the pivots of a factorisation say.
 pub(super) enum Pivots {
     Zero(usize),
-    /// So small that dividing by them overflows, or what came of that: more digits are needed.
+    /// So small that dividing by them overflows, or what came of that: a wider range is needed.
     Lost,
     Fine,
 }
@@ -69,7 +70,6 @@ impl Pivots {
             match lu[(k, k)].to_f64().abs() {
                 0.0 => return Pivots::Zero(k),
                 size if (T::SMALLEST..=f64::MAX).contains(&size) => {}
-                _ if T::DTYPE == DType::F64 => {}
                 _ => return Pivots::Lost,
             }
         }
@@ -99,13 +99,19 @@ impl Determinant {
         total
     }
 
+    /// The same, times a power of two.
+    fn shifted(self, by: i32) -> Determinant {
+        Determinant { exponent: self.exponent + by, ..self }
+    }
+
     /// The determinant, times `x`.
     pub(super) fn times(&self, x: f64) -> f64 {
         let (x, more) = moderate(x);
-        let steps = (self.exponent + more) / STEP;
+        let exponent = self.exponent + more;
+        let (steps, rest) = (exponent / STEP, exponent % STEP);
         let step = 2f64.powi(STEP * steps.signum());
         // After a few steps it is zero or infinite.
-        (0..steps.abs().min(8)).fold(self.mantissa * x, |total, _| total * step)
+        (0..steps.abs().min(8)).fold(self.mantissa * x * 2f64.powi(rest), |total, _| total * step)
     }
     pub(super) fn sign(&self) -> f64 {
         if self.mantissa == 0.0 || self.mantissa.is_nan() { self.mantissa } else { self.mantissa.signum() }
@@ -130,8 +136,8 @@ fn moderate(mut x: f64) -> (f64, i32) {
     (x, exponent)
 }
 
-/// Solves for B, or for the identity.
-fn solve_of<T: Field>(cx: &Cx, a: &View<'_>, b: Option<&View<'_>>, out: &Out<'_>) -> Result {
+/// Solves for B, or for the identity. `balanced`: the rows and columns of A are brought to about 1 before.
+fn solve_of<T: Field>(cx: &Cx, a: &View<'_>, b: Option<&View<'_>>, out: &Out<'_>, balanced: bool) -> Result {
     let n = square(a)?;
     let d = out.view.ndim().wrapping_sub(2);
     let Some(batch) = out.view.shape.get(..d).map(Dims::of) else {
@@ -159,39 +165,46 @@ fn solve_of<T: Field>(cx: &Cx, a: &View<'_>, b: Option<&View<'_>>, out: &Out<'_>
         || Factor::new::<T>(n),
         |state, i| {
             // SAFETY: matrix i is this call's alone.
+            let balance = balanced.then(|| Balance::bring(unsafe { lu.whole(i) }));
+            // SAFETY: as above.
             let (_, perm) = unsafe { state.run(&lu, i) };
             // SAFETY: the factors are only read from here on.
             let lu = unsafe { lu.get(i) };
             match Pivots::of(lu) {
                 Pivots::Zero(k) => return Err(format!("is singular: pivot {k} of its LU factors is zero")),
-                Pivots::Lost => {
+                Pivots::Lost if !balanced => {
                     too_short.store(true, Relaxed);
                     return Ok(());
                 }
-                Pivots::Fine => {}
+                Pivots::Fine | Pivots::Lost => {}
             }
             by_columns(cx, cols, |range| {
                 // SAFETY: these columns are this call's alone.
                 let mut x = unsafe { to.columns(i, range.clone()) };
-                if of_identity {
-                    range.clone().enumerate().for_each(|(j, k)| x[(k, j)] = T::ONE);
+                match &balance {
+                    _ if of_identity => range.clone().enumerate().for_each(|(j, k)| x[(k, j)] = T::ONE),
+                    Some(balance) => balance.on_rows(x.as_mut()),
+                    None => {}
                 }
                 let req = solver::solve_in_place_scratch::<usize, T>(n, range.len(), Par::Seq);
                 let mut memory = memory(req)?;
-                solver::solve_in_place(lu, lu, perm, x, Par::Seq, MemStack::new(&mut memory));
+                solver::solve_in_place(lu, lu, perm, x.as_mut(), Par::Seq, MemStack::new(&mut memory));
+                if let Some(balance) = &balance {
+                    balance.undo(x, of_identity.then_some(range));
+                }
                 Ok(())
             })
             .map_err(|e| e.to_string())
         },
     )?;
     if too_short.into_inner() {
-        return solve_of::<f64>(cx, a, b, out);
+        return solve_of::<f64>(cx, a, b, out, T::DTYPE == DType::F64);
     }
     x.give(cx, out)
 }
 
 /// Writes the sign, the logarithm and the value of each determinant, where they are asked for.
-fn determinants<T: Field>(cx: &Cx, a: &View<'_>, outs: [Option<&Out<'_>>; 3]) -> Result {
+fn determinants<T: Field>(cx: &Cx, a: &View<'_>, outs: [Option<&Out<'_>>; 3], balanced: bool) -> Result {
     let n = square(a)?;
     let batch = Dims::of(&a.shape[..a.ndim() - 2]);
     let mut factors = Work::<T>::of(cx, a, &batch)?;
@@ -205,14 +218,17 @@ fn determinants<T: Field>(cx: &Cx, a: &View<'_>, outs: [Option<&Out<'_>>; 3]) ->
         || Factor::new::<T>(n),
         |state, i| {
             // SAFETY: matrix i is this call's alone.
+            let balance = balanced.then(|| Balance::bring(unsafe { lu.whole(i) }));
+            // SAFETY: as above.
             let exchanges = if n == 0 { 0 } else { unsafe { state.run(&lu, i) }.0 };
             // SAFETY: as above.
             let lu = unsafe { lu.get(i) };
-            if matches!(Pivots::of(lu), Pivots::Lost) {
+            if !balanced && matches!(Pivots::of(lu), Pivots::Lost) {
                 too_short.store(true, Relaxed);
                 return Ok(());
             }
             let found = Determinant::of(exchanges, (0..n).map(|k| lu[(k, k)]));
+            let found = found.shifted(balance.map_or(0, |b| -b.total()));
             // SAFETY: one element of each for matrix i.
             unsafe {
                 signs.whole(i)[(0, 0)] = T::of(found.sign());
@@ -223,7 +239,7 @@ fn determinants<T: Field>(cx: &Cx, a: &View<'_>, outs: [Option<&Out<'_>>; 3]) ->
         },
     )?;
     if too_short.into_inner() {
-        return determinants::<f64>(cx, a, outs);
+        return determinants::<f64>(cx, a, outs, T::DTYPE == DType::F64);
     }
     for (out, work) in outs.into_iter().zip(&mut found) {
         if let Some(out) = out {

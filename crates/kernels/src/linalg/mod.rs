@@ -3,6 +3,7 @@
 //! faster. One matrix is one thread's: the matrices of a batch are shared among threads, and so are the columns of what is
 //! solved for or rotated back. How they are cut depends on the shapes alone, so the bits do not depend on the number of
 //! threads.
+mod balance;
 mod cholesky;
 mod cofactor;
 mod lift;

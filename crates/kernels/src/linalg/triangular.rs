@@ -1,6 +1,6 @@
 //! Triangular systems, in `f32` and `f64`. They are recursive: halves are solved, and what one half owes to the other is a
 //! matrix product, where nearly all the work is done.
-use super::{Number, square};
+use super::{Number, square, trouble};
 use crate::gemm::{
     Body, Identity, Mat, MatMut, Operand, Product, Real, Scaled, Scratch, Simd, Slot, Work, dispatch, gemm,
 };
@@ -27,7 +27,7 @@ pub fn potri(cx: &Cx, a: &View<'_>, out: &Out<'_>, lower: bool) -> Result {
 }
 
 /// X with `op(A) X = alpha B`, or with `X op(A) = alpha B` when `right`. A is triangular, `lower` or upper (the other
-/// triangle is not read), and `op(A)` is its transpose when `transpose`. A zero on the diagonal gives infinities.
+/// triangle is not read), and `op(A)` is its transpose when `transpose`. A zero on the diagonal is an error.
 #[allow(clippy::too_many_arguments)]
 pub fn trsm(
     cx: &Cx,
@@ -66,6 +66,22 @@ fn each(cx: &Cx, count: usize, f: impl Fn(usize) + Sync) {
     const GROUPS: usize = 64;
     let groups = count.min(GROUPS);
     pool::run(groups, cx.threads, |g| (count * g / groups..count * (g + 1) / groups).for_each(&f));
+}
+
+/// Refuses triangles that no equation can be solved with.
+fn invertible<T: Number>(a: &Operand, batch: &Dims, n: usize) -> Result {
+    for i in 0..batch.size() {
+        let a = a.mat::<T>(a.offset(i, batch));
+        // SAFETY: places of the view.
+        if let Some(k) = (0..n).find(|&k| unsafe { *a.at(k, k) } == T::default()) {
+            return Err(trouble(
+                batch,
+                i,
+                &format!("is singular: element {k} of the diagonal of its triangle is zero"),
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Stores `f(i, j)` in a matrix.
@@ -191,6 +207,9 @@ fn trsm_of<T: Number>(
     }
     let (alpha, mode) = (T::of(alpha), out.mode);
     let [l, b, c] = [a, b, &out.view].map(|v| Operand::new(v, &batch));
+    if m > 0 {
+        invertible::<T>(&l, &batch, n)?;
+    }
     each(cx, batch.size(), |i| {
         let mut l = l.mat::<T>(l.offset(i, &batch));
         let (mut b, mut c) = (b.mat::<T>(b.offset(i, &batch)), c.mat_mut::<T>(c.offset(i, &batch)));
@@ -225,6 +244,7 @@ fn potri_of<T: Number>(cx: &Cx, a: &View<'_>, out: &Out<'_>, lower: bool) -> Res
     let batch = batch_of(&[a], &out.view)?;
     square(&out.view)?;
     let (from, to) = (Operand::new(a, &batch), Operand::new(&out.view, &batch));
+    invertible::<T>(&from, &batch, n)?;
     let mode = out.mode;
     each(cx, batch.size(), |i| {
         let (a, c) = (from.mat::<T>(from.offset(i, &batch)), to.mat_mut::<T>(to.offset(i, &batch)));

@@ -1,8 +1,10 @@
 //! Arrays one after another.
 use crate::convert::copy_view;
+use crate::per_isa;
 use crate::view::{Cx, Mode, Out, View};
 use crate::walk::Shared;
 use gluonish_base::{Cause, Result, pool};
+use std::slice::{from_raw_parts, from_raw_parts_mut};
 
 /// Writes the views one after another along `axis`. Types may differ from `out`'s: they are converted.
 pub fn concat(cx: &Cx, xs: &[View<'_>], axis: usize, out: &Out<'_>) -> Result {
@@ -26,6 +28,8 @@ pub fn concat(cx: &Cx, xs: &[View<'_>], axis: usize, out: &Out<'_>) -> Result {
 const CHUNK: usize = 1 << 18;
 /// Shorter pieces are sooner copied array by array.
 const SHORT: usize = 256;
+/// Bytes of a line of the cache.
+const LINE: usize = 64;
 
 /// Arrays without gaps: each row of the output is a piece of every array, and is written whole, so that no line of the
 /// cache is fetched twice.
@@ -56,9 +60,10 @@ impl Rows {
             for row in task * each..self.count.min((task + 1) * each) {
                 let mut to = self.out.at((row * self.bytes) as isize);
                 for (piece, bytes) in &self.pieces {
+                    let from = piece.at((row * bytes) as isize);
                     // SAFETY: row `row` of an array and its place in the output, which no other task writes; outputs do
                     // not overlap inputs.
-                    unsafe { copy(piece.at((row * bytes) as isize), to, *bytes) };
+                    unsafe { copy(from_raw_parts(from, *bytes), from_raw_parts_mut(to, *bytes)) };
                     to = to.wrapping_add(*bytes);
                 }
             }
@@ -66,20 +71,19 @@ impl Rows {
     }
 }
 
-/// Copies bytes by vectors. The C library copies thousands of bytes by a single instruction, which is slow where the two
-/// places differ in their distance from a line of the cache, as rows of odd lengths do.
-///
-/// # Safety
-/// `from` and `to` are that long and do not overlap.
-unsafe fn copy(from: *const u8, to: *mut u8, bytes: usize) {
-    type Block = [u8; 64];
-    let blocks = bytes / size_of::<Block>();
-    // SAFETY: the caller's.
-    unsafe {
-        for i in 0..blocks {
-            to.cast::<Block>().add(i).write_unaligned(from.cast::<Block>().add(i).read_unaligned());
+per_isa! {
+    /// Copies bytes by whole lines of the cache. The C library copies thousands of bytes by a single instruction, which is
+    /// slow where the two places differ in their distance from a line, as rows of odd lengths do.
+    fn copy(from: &[u8], to: &mut [u8]) {
+        let head = to.as_ptr().align_offset(LINE).min(to.len());
+        let (from_head, from) = from.split_at(head);
+        let (to_head, to) = to.split_at_mut(head);
+        to_head.copy_from_slice(from_head);
+        let (from_lines, from_tail) = from.as_chunks::<LINE>();
+        let (to_lines, to_tail) = to.as_chunks_mut::<LINE>();
+        for (to, from) in to_lines.iter_mut().zip(from_lines) {
+            *to = *from;
         }
-        let done = blocks * size_of::<Block>();
-        std::ptr::copy_nonoverlapping(from.add(done), to.add(done), bytes - done);
+        to_tail.copy_from_slice(from_tail);
     }
 }

@@ -1,5 +1,5 @@
 //! The gradient of the largest values of windows, which are looked for again: nothing but the images is kept.
-use super::lines::{Lines, Max, Places, Space, gather, room, spread};
+use super::lines::{Given, Lines, Max, Space, gather, room, spread};
 use super::{Plane, Value};
 use crate::formula::Float;
 use crate::map::sweep::Vector;
@@ -12,20 +12,6 @@ pub(super) struct Back<'a, T> {
     pub(super) x: Plane<T>,
     pub(super) dx: Plane<T>,
     pub(super) space: &'a mut Space<T>,
-}
-
-/// Rows of places without blanks.
-#[derive(Clone, Copy)]
-struct Laid<T> {
-    row: *const T,
-    len: usize,
-}
-impl<I: Vector> Places<I> for Laid<I::T> {
-    #[inline(always)]
-    fn at(self, i: I, phase: usize, place: usize) -> I::V {
-        // SAFETY: registers begin at places of the row, which has room for whole ones.
-        unsafe { i.load(self.row.add(phase * self.len + place)) }
-    }
 }
 
 impl<T: Value> Body<T> for Back<'_, T> {
@@ -42,6 +28,14 @@ impl<T: Value> Body<T> for Back<'_, T> {
             _ => self.with::<I, 0, 0>(i),
         }
     }
+}
+
+/// Whether all values are numbers above the lowest, which stands outside of the image: then the largest of a window is
+/// in the image, and equal to itself.
+#[inline(always)]
+fn all_above_lowest<T: Value>(row: &[T]) -> bool {
+    let lowest = T::from_f64(f64::NEG_INFINITY);
+    row.iter().fold(true, |all, v| all & (*v > lowest))
 }
 
 impl<T: Value> Back<'_, T> {
@@ -106,32 +100,28 @@ impl<T: Value> Back<'_, T> {
         if KERNEL > 0 {
             (lines.cols.kernel, lines.cols.stride) = (KERNEL, STRIDE);
         }
-        let Lines { rows, cols, places, before_back, back_len, .. } = lines;
+        let Lines { rows, cols, before_back, back_len, .. } = lines;
         let (dy, x, dx) = (self.dy, self.x, self.dx);
-        let (row, narrow) = (lines.row(), lines.narrow());
-        let grad_row = cols.stride * narrow;
-        // The rows of a window, and gradients of them, each in the place that its number says.
+        let row = lines.row();
+        // The rows of a window, each in the place that its number says.
         let kept = rows.kernel.next_power_of_two();
         let place = |y: usize| y & (kept - 1);
         let phases = room(&mut self.space.phases, kept * row, T::from_f64(f64::NEG_INFINITY));
-        // A row of `dy` and, for each window, the number of the tap where its largest value stands.
-        let back = room(&mut self.space.back, 2 * back_len, T::default());
-        let (g, which) = (back, back.wrapping_add(back_len));
-        // The first tap of each window that lies in the image counts where nothing is larger than the lowest number; and
-        // the numbers of all taps.
-        let (windows, all) = (cols.out + WIDEST, rows.kernel * cols.kernel);
-        if self.space.plain.len() != kept * grad_row + windows + all {
-            room(&mut self.space.plain, kept * grad_row + windows + all, T::default());
-            let (firsts, numbers) = self.space.plain[kept * grad_row..].split_at_mut(windows);
-            firsts.iter_mut().enumerate().for_each(|(j, t)| *t = T::from_f64(cols.taps(j).start as f64));
-            numbers.iter_mut().enumerate().for_each(|(k, t)| *t = T::from_f64(k as f64));
+        // What each tap of the windows gives back to a row: a line for each.
+        let grad_row = cols.kernel * back_len;
+        let grad = room(&mut self.space.back, kept * grad_row, T::default());
+        // The first tap of each window that lies in the image counts where nothing is larger than the lowest number.
+        let windows = cols.out + WIDEST;
+        if self.space.plain.len() != windows {
+            room(&mut self.space.plain, windows, T::default());
+            let firsts = self.space.plain.iter_mut().enumerate();
+            firsts.for_each(|(j, t)| *t = T::from_f64(cols.taps(j).start as f64));
         }
-        let grad = self.space.plain.as_mut_ptr();
-        let firsts = grad.wrapping_add(kept * grad_row).cast_const();
-        let numbers = firsts.wrapping_add(windows);
+        let firsts = self.space.plain.as_ptr();
+        let number = |ky: usize, kx: usize| i.c((ky * cols.kernel + kx) as f64);
         let zero = i.c(0.0);
-        // Rows that are laid out, and rows whose gradient is there.
-        let (mut laid, mut done) = (0, 0);
+        // Rows that are laid out, rows whose gradient is there, and those up to the last with values that are not clear.
+        let (mut laid, mut done, mut unclear) = (0, 0, 0);
         // SAFETY: rows lie in one piece; registers begin at places or windows, with room behind the last ones.
         unsafe {
             for o in 0..rows.out {
@@ -147,52 +137,60 @@ impl<T: Value> Back<'_, T> {
                 let old = laid;
                 while laid < end {
                     spread::<I, Max>(i, &lines, x.at(0, laid, 0), 0, 1, phases.add(place(laid) * row));
+                    let is_clear = all_above_lowest(std::slice::from_raw_parts(x.at(0, laid, 0), cols.size));
                     laid += 1;
+                    unclear = if is_clear { unclear } else { laid };
                 }
-                let top = i.c((taps.start * cols.kernel) as f64);
+                let is_clear = unclear <= start;
                 for j in (0..cols.out).step_by(I::LANES) {
+                    let value = |ky: usize, kx: usize| {
+                        i.load(phases.add(place(o * rows.stride + ky - rows.pad) * row + j + lines.at(kx)))
+                    };
+                    let g = i.load_or(dy.at(0, o, j), (cols.out - j).min(I::LANES), zero);
+                    let give = |ky: usize, kx: usize, has: I::M| {
+                        let y = o * rows.stride + ky - rows.pad;
+                        let to = grad.add(place(y) * grad_row + kx * back_len + before_back + j);
+                        let mine = i.select(has, g, zero);
+                        // No earlier window has a row that was laid out for this one.
+                        i.store(to, if y >= old { mine } else { i.add(i.load(to), mine) });
+                    };
                     let mut best = i.c(f64::NEG_INFINITY);
-                    let mut at = i.add(i.load(firsts.add(j)), top);
-                    for ky in taps.clone() {
-                        let from = phases.add(place(o * rows.stride + ky - rows.pad) * row + j);
-                        let number = numbers.add(ky * cols.kernel);
-                        for kx in 0..cols.kernel {
-                            let v = i.load(from.add(lines.at(kx)));
-                            // NaN is larger than any number, and the first one stays.
-                            let better = i.and(i.not(i.le(v, best)), i.eq(best, best));
-                            best = i.select(better, v, best);
-                            at = i.select(better, i.c((*number.add(kx)).to_f64()), at);
-                        }
-                    }
-                    i.store(which.add(before_back + j), at);
-                    let left = (cols.out - j).min(I::LANES);
-                    i.store(g.add(before_back + j), i.load_or(dy.at(0, o, j), left, zero));
-                }
-                for ky in taps {
-                    let y = o * rows.stride + ky - rows.pad;
-                    let to = grad.add(place(y) * grad_row);
-                    let number = numbers.add(ky * cols.kernel);
-                    for p in 0..cols.stride {
-                        for j in (0..places).step_by(I::LANES) {
-                            let to = to.add(p * narrow + j);
-                            // No earlier window has a row that was laid out for this one.
-                            let mut acc = if y >= old { zero } else { i.load(to) };
-                            for kx in (0..cols.kernel).rev() {
-                                // Backwards, so that a place gets its parts in the order of the windows.
-                                if cols.phase(kx) == p {
-                                    let from = (before_back + j).wrapping_add_signed(-cols.shift(kx));
-                                    let mine = i.eq(i.load(which.add(from)), i.c((*number.add(kx)).to_f64()));
-                                    acc = i.add(acc, i.select(mine, i.load(g.add(from)), zero));
-                                }
+                    if is_clear {
+                        // The largest value, and then the first tap that has it.
+                        for ky in taps.clone() {
+                            for kx in 0..cols.kernel {
+                                let v = value(ky, kx);
+                                best = i.select(i.lt(best, v), v, best);
                             }
-                            i.store(to, acc);
+                        }
+                        let mut found = i.lt(zero, zero);
+                        for ky in taps.clone() {
+                            for kx in 0..cols.kernel {
+                                let has = i.and(i.eq(value(ky, kx), best), i.not(found));
+                                found = i.or(found, has);
+                                give(ky, kx, has);
+                            }
+                        }
+                    } else {
+                        let mut at = i.add(i.load(firsts.add(j)), number(taps.start, 0));
+                        for ky in taps.clone() {
+                            for kx in 0..cols.kernel {
+                                let v = value(ky, kx);
+                                // NaN is larger than any number, and the first one stays.
+                                let better = i.and(i.not(i.le(v, best)), i.eq(best, best));
+                                best = i.select(better, v, best);
+                                at = i.select(better, number(ky, kx), at);
+                            }
+                        }
+                        for ky in taps.clone() {
+                            (0..cols.kernel).for_each(|kx| give(ky, kx, i.eq(at, number(ky, kx))));
                         }
                     }
                 }
                 let next = if o + 1 < rows.out { ((o + 1) * rows.stride).saturating_sub(rows.pad) } else { laid };
                 while done < next.min(laid) {
-                    let from = grad.add(place(done) * grad_row).cast_const();
-                    gather(i, &lines, dx.at(0, done, 0), Laid { row: from, len: narrow });
+                    let g = grad.add(place(done) * grad_row).cast_const();
+                    gather(i, &lines, dx.at(0, done, 0), Given { lines: &lines, g, apart: back_len });
                     done += 1;
                 }
             }

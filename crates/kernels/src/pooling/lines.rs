@@ -95,11 +95,6 @@ impl<'a> Lines<'a> {
         self.cols.stride * self.len
     }
 
-    /// Values of a row of all phases that only registers of places reach.
-    pub(super) fn narrow(&self) -> usize {
-        self.places.next_multiple_of(WIDEST)
-    }
-
     /// Where what a tap reads for the first window stands in a row of phases.
     #[inline(always)]
     pub(super) fn at(&self, tap: usize) -> usize {
@@ -348,9 +343,12 @@ struct SumBack<'a, T> {
 
 /// Sums of what the windows of a row give back.
 #[derive(Clone, Copy)]
-struct Given<'a, T> {
-    lines: &'a Lines<'a>,
-    g: *const T,
+pub(super) struct Given<'a, T> {
+    pub(super) lines: &'a Lines<'a>,
+    /// What each window gives, zeros around it.
+    pub(super) g: *const T,
+    /// How far apart such lines of different taps are; 0: one is for all.
+    pub(super) apart: usize,
 }
 impl<I: Float + Vector> Places<I> for Given<'_, I::T> {
     #[inline(always)]
@@ -359,7 +357,7 @@ impl<I: Float + Vector> Places<I> for Given<'_, I::T> {
         let mut acc = i.c(0.0);
         let mut tap = cols.first_tap(phase);
         while tap < cols.kernel {
-            let from = (self.lines.before_back + place).wrapping_add_signed(-cols.shift(tap));
+            let from = (tap * self.apart + self.lines.before_back + place).wrapping_add_signed(-cols.shift(tap));
             // SAFETY: zeros before and behind cover what taps reach beyond the windows.
             acc = i.add(acc, unsafe { i.load(self.g.add(from)) });
             tap += cols.stride;
@@ -397,7 +395,7 @@ impl<T: Value> Body<T> for SumBack<'_, T> {
                         i.store(to.add(j), v);
                     }
                 }
-                gather(i, &lines, dx.at(0, y, 0), Given { lines: &lines, g: g.cast_const() });
+                gather(i, &lines, dx.at(0, y, 0), Given { lines: &lines, g: g.cast_const(), apart: 0 });
             }
         }
     }

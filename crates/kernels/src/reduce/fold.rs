@@ -56,6 +56,8 @@ pub(crate) trait Fold<A>: Send + Sync + 'static {
     const START: A;
     /// Whether NaN is all that `quick` cannot join, so that it must be looked for.
     const WATCH: bool = false;
+    /// Whether an element may be joined twice.
+    const AGAIN: bool = false;
     fn join(a: A, b: A) -> A;
     /// `join` where neither is NaN: one instruction.
     #[inline(always)]
@@ -88,6 +90,7 @@ macro_rules! folds {
         impl Fold<$t> for Max {
             const START: $t = $lowest;
             const WATCH: bool = $t::DTYPE.is_float();
+            const AGAIN: bool = true;
             #[inline(always)]
             fn join($a: $t, $b: $t) -> $t { if $a > $b || $nan { $a } else { $b } }
             #[inline(always)]
@@ -96,6 +99,7 @@ macro_rules! folds {
         impl Fold<$t> for Min {
             const START: $t = $highest;
             const WATCH: bool = $t::DTYPE.is_float();
+            const AGAIN: bool = true;
             #[inline(always)]
             fn join($a: $t, $b: $t) -> $t { if $a < $b || $nan { $a } else { $b } }
             #[inline(always)]

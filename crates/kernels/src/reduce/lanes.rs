@@ -62,16 +62,18 @@ fn add<A: Acc, F: Fold<A>, T: Widen<A>>(x: &[T], total: &mut Lanes<A>, join: imp
             new.iter_mut().for_each(|v| *v = F::lift(*v));
             step(new);
         }
-        if !tail.is_empty() {
-            // The last 64 elements, where they lie if there are as many; what is counted already does not count again.
+        if let Some(&one) = tail.first() {
+            // The last 64 elements, where they lie if there are as many; what is counted already counts again only where
+            // that makes no difference.
             let counted = LANES - tail.len();
             let block = tile.last_chunk().copied().unwrap_or_else(|| {
-                let mut block = [T::default(); LANES];
+                let mut block = [one; LANES];
                 block[counted..].copy_from_slice(tail);
                 block
             });
             let mut new = T::widen(&block);
-            let lift = |(i, v): (usize, &mut A)| *v = if i < counted { F::START } else { F::lift(*v) };
+            let is_new = |i: usize| F::AGAIN || i >= counted;
+            let lift = |(i, v): (usize, &mut A)| *v = if is_new(i) { F::lift(*v) } else { F::START };
             new.iter_mut().enumerate().for_each(lift);
             step(new);
         }

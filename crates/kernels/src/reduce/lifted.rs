@@ -2,10 +2,15 @@
 use super::engine::reduce;
 use super::fold::{Fold, order_type, sum_type};
 use super::plan::{Order, Plan, out_strides};
-use crate::view::{Cx, Out, View};
+use crate::convert::copy_view;
+use crate::view::{Cx, Mode, Out, View};
 use gluonish_base::{DType, Result};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 struct Squares;
+/// Squares of what is far too large for its own, and of what is far too small.
+struct Lowered;
+struct Raised;
 struct Sizes;
 struct Any;
 struct All;
@@ -25,6 +30,8 @@ macro_rules! lifted {
 }
 lifted! {
     Squares for f32, f64: 0, |a, b| a + b, |v| v * v;
+    Lowered for f64: 0, |a, b| a + b, |v| (v / FAR) * (v / FAR);
+    Raised for f64: 0, |a, b| a + b, |v| (v * FAR) * (v * FAR);
     Sizes for f32, f64: 0, |a, b| a + b, |v| v.abs();
     Any for f32, f64, i64, u8: 0, |a, b| if a > b { a } else { b }, |v| (v != 0 as _) as u8;
     All for f32, f64, i64, u8: 1, |a, b| if a < b { a } else { b }, |v| (v != 0 as _) as u8;
@@ -49,15 +56,76 @@ pub fn sum_squares(cx: &Cx, x: &View<'_>, axes: u32, out: &Out<'_>) -> Result {
 /// The Euclidean norm (`ord` 2) or the sum of the absolute values (`ord` 1); of nothing: 0.
 pub fn norm(cx: &Cx, x: &View<'_>, axes: u32, ord: i64, out: &Out<'_>) -> Result {
     if out.view.size > 0 {
-        let plan = plan(x, axes, out);
         match (sum_type(out.view.dtype), ord) {
-            (DType::F64, 1) => reduce::<f64, Sizes>(cx, x, &plan, out, |s| s),
-            (DType::F64, _) => reduce::<f64, Squares>(cx, x, &plan, out, f64::sqrt),
-            (_, 1) => reduce::<f32, Sizes>(cx, x, &plan, out, |s| s),
-            _ => reduce::<f32, Squares>(cx, x, &plan, out, f32::sqrt),
+            (DType::F64, 1) => reduce::<f64, Sizes>(cx, x, &plan(x, axes, out), out, |s| s),
+            (_, 1) => reduce::<f32, Sizes>(cx, x, &plan(x, axes, out), out, |s| s),
+            (wide, _) => return length(cx, x, axes, wide == DType::F64, out),
         }
     }
     Ok(())
+}
+
+/// The root of the sum of squares. Where those overflow or vanish, the work is done again with more room.
+fn length(cx: &Cx, x: &View<'_>, axes: u32, wide: bool, out: &Out<'_>) -> Result {
+    let plan = plan(x, axes, out);
+    let lost = AtomicBool::new(out.mode == Mode::Add); // what was added cannot be taken back
+    let seen = |fine: bool| {
+        if !fine {
+            lost.store(true, Relaxed);
+        }
+    };
+    if !lost.load(Relaxed) {
+        match wide {
+            true => reduce::<f64, Squares>(cx, x, &plan, out, |s| {
+                seen((SMALL..f64::INFINITY).contains(&s));
+                s.sqrt()
+            }),
+            false => reduce::<f32, Squares>(cx, x, &plan, out, |s| {
+                seen((SMALL_F32..f32::INFINITY).contains(&s));
+                s.sqrt()
+            }),
+        }
+    }
+    match (lost.into_inner(), wide) {
+        (false, _) => Ok(()),
+        (true, true) => scaled_length(cx, x, axes, out),
+        // The square of every float32 is a float64 with all its digits.
+        (true, false) => {
+            reduce::<f64, Squares>(cx, x, &plan, out, f64::sqrt);
+            Ok(())
+        }
+    }
+}
+
+/// Sums of squares below these may have lost some that vanished.
+const SMALL: f64 = f64::MIN_POSITIVE / f64::EPSILON / f64::EPSILON;
+const SMALL_F32: f32 = f32::MIN_POSITIVE / f32::EPSILON / f32::EPSILON;
+/// A power of two, 2^540, whose square is about as large as a number can be.
+const FAR: f64 = f64::from_bits((1023 + 540) << 52);
+
+/// The root of the sum of squares of float64, from the sum that has the digits: of squares, of those of lowered values or
+/// of raised ones.
+#[cold]
+fn scaled_length(cx: &Cx, x: &View<'_>, axes: u32, out: &Out<'_>) -> Result {
+    let strides = out.view.shape.contiguous_strides();
+    let mut sums = [(); 3].map(|()| vec![0f64; out.view.size]);
+    let [plain, lowered, raised] = sums.each_mut().map(|sum| {
+        let view = View::contiguous(sum.as_mut_ptr().cast(), DType::F64, out.view.shape, &strides);
+        Out { view, mode: Mode::Write }
+    });
+    reduce::<f64, Squares>(cx, x, &plan(x, axes, &plain), &plain, |s| s);
+    reduce::<f64, Lowered>(cx, x, &plan(x, axes, &lowered), &lowered, |s| s.sqrt() * FAR);
+    reduce::<f64, Raised>(cx, x, &plan(x, axes, &raised), &raised, |s| s.sqrt() / FAR);
+    let [mut lengths, lowered, raised] = sums;
+    for (i, v) in lengths.iter_mut().enumerate() {
+        *v = match *v {
+            s if s == f64::INFINITY => lowered[i],
+            s if s < SMALL => raised[i],
+            s => s.sqrt(),
+        };
+    }
+    let lengths = View::contiguous(lengths.as_mut_ptr().cast(), DType::F64, out.view.shape, &strides);
+    copy_view(cx, &lengths, out)
 }
 
 /// Elements of one byte as what they are in memory: which of them are 0 can be told without converting.

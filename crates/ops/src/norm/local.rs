@@ -22,7 +22,7 @@ fn l2(r: &Rule<'_>, v: &[V]) -> V {
     }
     let mut axes = Dims::EMPTY;
     (from..to).for_each(|d| axes.push(d as isize));
-    r.div(v[0], r.sqrt(r.add(r.sum(r.square(v[0]), axes, true), eps)))
+    r.gathered(v[0], |x| r.div(x, r.sqrt(r.add(r.sum(r.square(x), axes, true), eps))))
 }
 
 fn lrn(r: &Rule<'_>, v: &[V]) -> V {
@@ -43,8 +43,10 @@ fn lrn(r: &Rule<'_>, v: &[V]) -> V {
     let ints = |a: isize, b: isize| AttrVal::Ints(Dims::of(&[a, b]));
     let no = AttrVal::Bool(false);
     let window = [ints(n, 1), ints(1, 1), ints(n / 2, 0), ints(flat[2], flat[3]), no, no, no];
-    let sums = r.reshape(r.call(&POOL_SUM, &[r.reshape(r.square(v[0]), flat)], &window), shape);
-    r.mul(v[0], r.pow(r.add(r.mul(sums, alpha / n as f64), knorm), -beta))
+    r.gathered(v[0], |x| {
+        let sums = r.reshape(r.call(&POOL_SUM, &[r.reshape(r.square(x), flat)], &window), shape);
+        r.mul(x, r.pow(r.add(r.mul(sums, alpha / n as f64), knorm), -beta))
+    })
 }
 
 rows! {

@@ -29,14 +29,14 @@ const MEAN_ATTRS: &[Attr] = &[
 const NO: AttrVal = AttrVal::Bool(false);
 const YES: AttrVal = AttrVal::Bool(true);
 
-/// The values in the type that is computed in.
-fn typed(r: &Rule<'_>, x: V) -> V {
+/// What `f` makes of the values in the type that they are gathered in, in the type of the result.
+fn typed(r: &Rule<'_>, x: V, f: impl FnOnce(V) -> V) -> V {
     let dtype = r.attrs().dtype(DTYPE).unwrap_or(r.dtype(x).to_float());
     if !dtype.is_float() {
         r.0.fail(Cause::DType(format!("dtype='{dtype}' cannot hold the result: give a floating type")).into());
         return x;
     }
-    r.cast(x, dtype)
+    r.cast(f(r.cast(x, dtype.gathering())), dtype)
 }
 
 /// How many values make one result.
@@ -52,7 +52,7 @@ fn group(r: &Rule<'_>, x: V) -> f64 {
 }
 
 fn variance(r: &Rule<'_>, x: V) -> V {
-    let (x, axis) = (typed(r, x), r.attrs()[AXIS]);
+    let axis = r.attrs()[AXIS];
     let n = group(r, x) - r.attrs().float(DDOF);
     let apart = r.sub(x, r.call(&MEAN, &[x], &[axis, AttrVal::None, YES, NO]));
     let sum = r.call(&SUM, &[r.square(apart)], &[axis, AttrVal::None, r.attrs()[KEEPDIMS], NO]);
@@ -67,7 +67,7 @@ fn nan_mean(r: &Rule<'_>, x: V, axis: AttrVal, keepdims: AttrVal) -> V {
 }
 
 fn nan_variance(r: &Rule<'_>, x: V) -> V {
-    let (x, axis, keepdims) = (typed(r, x), r.attrs()[AXIS], r.attrs()[KEEPDIMS]);
+    let (axis, keepdims) = (r.attrs()[AXIS], r.attrs()[KEEPDIMS]);
     let apart = r.sub(x, nan_mean(r, x, axis, YES));
     let apart = r.select(r.unary_op(&ISNAN, x), 0.0, apart);
     let sum = r.call(&SUM, &[r.square(apart)], &[axis, AttrVal::None, keepdims, NO]);
@@ -84,15 +84,22 @@ fn root(r: &Rule<'_>, v: V) -> V {
 }
 
 rows! {
-    VAR = row(&["var"], "Variance over axes.", Body::Compose(|r, ins| variance(r, ins[0]))).attrs(ATTRS).nd(&[]);
-    STD = row(&["std"], "Standard deviation over axes.", Body::Compose(|r, ins| root(r, variance(r, ins[0])))).attrs(ATTRS).nd(&[]);
+    VAR = row(&["var"], "Variance over axes.", Body::Compose(|r, ins| typed(r, ins[0], |x| variance(r, x)))).attrs(ATTRS).nd(&[]);
+    STD = row(&["std"], "Standard deviation over axes.", Body::Compose(|r, ins| {
+            typed(r, ins[0], |x| root(r, variance(r, x)))
+        }))
+        .attrs(ATTRS).nd(&[]);
     NANMEAN = row(&["nanmean"], "Mean over axes of what is not NaN.", Body::Compose(|r, ins| {
-            nan_mean(r, typed(r, ins[0]), r.attrs()[0], r.attrs()[2])
+            typed(r, ins[0], |x| nan_mean(r, x, r.attrs()[0], r.attrs()[2]))
         }))
         .attrs(MEAN_ATTRS).nd(&[]).methods(&[]);
-    NANVAR = row(&["nanvar"], "Variance over axes of what is not NaN.", Body::Compose(|r, ins| nan_variance(r, ins[0])))
+    NANVAR = row(&["nanvar"], "Variance over axes of what is not NaN.", Body::Compose(|r, ins| {
+            typed(r, ins[0], |x| nan_variance(r, x))
+        }))
         .attrs(ATTRS).nd(&[]).methods(&[]);
-    NANSTD = row(&["nanstd"], "Standard deviation over axes of what is not NaN.", Body::Compose(|r, ins| root(r, nan_variance(r, ins[0]))))
+    NANSTD = row(&["nanstd"], "Standard deviation over axes of what is not NaN.", Body::Compose(|r, ins| {
+            typed(r, ins[0], |x| root(r, nan_variance(r, x)))
+        }))
         .attrs(ATTRS).nd(&[]).methods(&[]);
     PTP = row(&["ptp"], "The largest value over axes less the smallest.", Body::Compose(|r, ins| {
             r.sub(r.call(&MAX, ins, r.attrs()), r.call(&MIN, ins, r.attrs()))

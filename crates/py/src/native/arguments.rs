@@ -309,12 +309,15 @@ impl<'a> Given<'a> {
                 return Err(argument(op.name, format!("the input '{}' is missing", op.inputs[i].name)));
             }
         }
-        for (i, a) in op.attrs.iter().enumerate() {
-            if self.attrs.0[i] == AttrVal::None && a.is_required() {
-                return Err(argument(op.name, format!("the attribute '{}' is missing: {}", a.name, a.kind.describe())));
-            }
-        }
-        Ok(())
+        required(op, &self.attrs)
+    }
+}
+
+/// Says which attribute is missing.
+pub(super) fn required(op: &'static Op, attrs: &Attrs) -> PyResult<()> {
+    match op.attrs.iter().zip(attrs.0.iter()).find(|(a, v)| **v == AttrVal::None && a.is_required()) {
+        Some((a, _)) => Err(argument(op.name, format!("the attribute '{}' is missing: {}", a.name, a.kind.describe()))),
+        None => Ok(()),
     }
 }
 
@@ -364,10 +367,6 @@ pub(crate) fn attrs_from_dict(op: &'static Op, given: &Bound<'_, pyo3::types::Py
             return Err(to_py(refusal(&op.attrs[i], &value).in_op(op.name)));
         }
     }
-    for (i, a) in op.attrs.iter().enumerate() {
-        if attrs.0[i] == AttrVal::None && a.is_required() {
-            return Err(argument(op.name, format!("the attribute '{}' is missing: {}", a.name, a.kind.describe())));
-        }
-    }
+    required(op, &attrs)?;
     Ok(attrs)
 }

@@ -92,6 +92,11 @@ impl OpObject {
         self.params.iter().find(|p| p.name == name).map(|p| p.slot)
     }
 
+    /// What a positional argument stands for.
+    pub(super) fn slot(&self, i: usize) -> Option<Slot> {
+        self.params[..self.positional].get(i).map(|p| p.slot)
+    }
+
     pub(super) fn names(&self) -> impl Iterator<Item = &'static str> + '_ {
         self.params.iter().filter(|p| !matches!(p.slot, Slot::Name | Slot::Count)).map(|p| p.name)
     }
@@ -353,12 +358,14 @@ fn op_type(py: Python<'_>) -> PyResult<*mut PyTypeObject> {
         getter(c"row", row),
         PyGetSetDef::default(),
     ]));
+    let methods = Box::leak(Box::new(super::shapes::methods()));
     let mut slots = [
         PyType_Slot { slot: Py_tp_call, pfunc: PyVectorcall_Call as *mut c_void },
         PyType_Slot { slot: Py_tp_descr_get, pfunc: bind as *mut c_void },
         PyType_Slot { slot: Py_tp_dealloc, pfunc: dealloc as *mut c_void },
         PyType_Slot { slot: Py_tp_repr, pfunc: represent as *mut c_void },
         PyType_Slot { slot: Py_tp_members, pfunc: members.as_mut_ptr().cast() },
+        PyType_Slot { slot: Py_tp_methods, pfunc: methods.as_mut_ptr().cast() },
         PyType_Slot { slot: Py_tp_getset, pfunc: getters.as_mut_ptr().cast() },
         PyType_Slot { slot: 0, pfunc: null_mut() },
     ];

@@ -11,6 +11,7 @@ mod number;
 mod object;
 mod operand;
 mod properties;
+mod shapes;
 pub(crate) mod site;
 mod subscript;
 

@@ -14,7 +14,9 @@ struct Sites {
     ids: HashMap<(usize, i32), u32>,
     /// Code object (one reference kept, so that its address stays its own) and instruction, or line: see `instruction`.
     list: Vec<(usize, i32)>,
+    /// Paths of blocks, and their numbers.
     blocks: Vec<String>,
+    block_ids: HashMap<String, u32>,
     /// Code objects by whether they belong to the package.
     ours: HashMap<usize, bool>,
 }
@@ -167,11 +169,13 @@ fn intern(code: usize, at: i32) -> u32 {
 /// A number for the path of a block.
 pub(crate) fn intern_block(path: &str) -> u32 {
     let mut s = sites();
-    let at = s.blocks.iter().position(|b| b == path).unwrap_or_else(|| {
-        s.blocks.push(path.into());
-        s.blocks.len() - 1
-    });
-    at as u32 + 1
+    if let Some(id) = s.block_ids.get(path) {
+        return *id;
+    }
+    s.blocks.push(path.into());
+    let id = s.blocks.len() as u32;
+    s.block_ids.insert(path.into(), id);
+    id
 }
 
 fn describe(site: Site) -> String {
