@@ -11,6 +11,7 @@
 :mod:`gluon`        networks: blocks, parameters, layers
 :mod:`init`         initializers; :mod:`lr_scheduler` learning rates; :mod:`metric` metrics
 :mod:`callback`     progress and checkpoints; :mod:`monitor` what layers make; :mod:`test_utils`
+:mod:`optimizer`    how training changes weights
 :mod:`datasets`     small data sets inside the package
 ==================  ===================================================================================
 
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
         np,
         npx,
         operator,
+        optimizer,
         profiler,
         runtime,
         test_utils,
@@ -118,6 +120,8 @@ __all__ = [
     "npx",
     "num_gpus",
     "operator",
+    "opt",
+    "optimizer",
     "profiler",
     "random",
     "runtime",
@@ -145,6 +149,7 @@ _LATER = frozenset(
         "np",
         "npx",
         "operator",
+        "optimizer",
         "profiler",
         "runtime",
         "test_utils",
@@ -152,7 +157,7 @@ _LATER = frozenset(
     }
 )
 # MXNet's short names of such modules.
-_SHORT = {"mon": "monitor"}
+_SHORT = {"mon": "monitor", "opt": "optimizer"}
 
 
 def __getattr__(name: str) -> Any:

@@ -21,6 +21,7 @@ from samples import (  # noqa: F401 - they add theirs
     movement,
     norm,
     numpy_only,
+    optimizer_steps,
     optimizers,
     order,
     parts,

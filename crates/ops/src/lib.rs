@@ -76,6 +76,7 @@ pub mod rows {
     pub use crate::movement::*;
     pub use crate::norm::*;
     pub use crate::numpy::*;
+    pub use crate::optimizer::fused::*;
     pub use crate::optimizer::multi::*;
     pub use crate::optimizer::single::*;
     pub use crate::outputs::*;

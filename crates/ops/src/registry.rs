@@ -27,6 +27,7 @@ static FAMILIES: &[&[&Op]] = &[
     crate::pooling::ROWS,
     crate::optimizer::single::ROWS,
     crate::optimizer::multi::ROWS,
+    crate::optimizer::fused::ROWS,
     crate::norm::batch::ROWS,
     crate::norm::layer::ROWS,
     crate::norm::local::ROWS,

@@ -1,6 +1,6 @@
 //! Steps whose length depends on the norms of a whole tensor.
 use super::tensor::{Pieces, with_pieces};
-use super::{Lamb, Rate, Tensor, Value};
+use super::{Gradient, Lamb, Rate, Tensor, Value};
 use crate::per_isa;
 use crate::view::Cx;
 use gluonish_base::{DType, Result, pool};
@@ -28,42 +28,92 @@ pub fn lamb(cx: &Cx, formula: &Lamb, bounds: (f64, f64), tensors: &[Tensor<'_>],
 }
 
 fn run<T: Value>(cx: &Cx, formula: &Lamb, bounds: (f64, f64), pieces: &Pieces<'_>, rates: &[Rate]) {
-    let mut squares = vec![[0.0; 2]; pieces.count()];
-    let to = Shared(squares.as_mut_ptr(), squares.len());
-    pool::run(pieces.count(), cx.threads, |i| {
-        let (tensor, range) = pieces.get(i);
-        // SAFETY: pieces do not overlap, and each is taken once; so is the place for its squares.
-        unsafe {
-            let squares = &mut to.all()[i];
-            pieces.with::<T>(tensor, range, |w, g, [mean, var, _]| {
-                *squares = measure(formula, &rates[tensor], w, g, mean, var);
-            });
+    let squares = sums::<T, 2>(cx, pieces, |k, w, g, [mean, var, _]| measure(formula, &rates[k], w, g, mean, var));
+    let step = |(rate, [w, u]): (&Rate, &[f64; 2])| Rate { lr: rate.lr * trust(w.sqrt(), u.sqrt(), bounds), ..*rate };
+    let steps: Vec<Rate> = rates.iter().zip(&squares).map(step).collect();
+    each::<T>(cx, pieces, |k, w, _, [mean, var, _]| walk(formula, &steps[k], w, mean, var));
+}
+
+/// LAMB of gradients of length 1, which goes along the gradient too, for the share that the mean does not keep.
+pub struct Lans {
+    pub formula: Lamb,
+    pub bounds: (f64, f64),
+}
+
+/// LANS over all tensors, in the manner of `lamb`: the norms of the gradients first, then moments and the norms of both
+/// directions, then the steps. A gradient of length 0 stays 0.
+pub fn lans(cx: &Cx, rule: &Lans, tensors: &[Tensor<'_>], rates: &[Rate]) -> Result {
+    with_pieces(cx, tensors, |pieces| {
+        if tensors.iter().any(|t| t.computed_in() == DType::F64) {
+            run_lans::<f64>(cx, rule, pieces, rates);
+        } else {
+            run_lans::<f32>(cx, rule, pieces, rates);
         }
-    });
-    let steps: Vec<Rate> = rates
+        Ok(())
+    })
+}
+
+fn run_lans<T: Value>(cx: &Cx, rule: &Lans, pieces: &Pieces<'_>, rates: &[Rate]) {
+    let Lans { formula, bounds } = rule;
+    let lengths = sums::<T, 1>(cx, pieces, |_, _, g, _| [squares(formula.gradient.rescale, g)]);
+    let unit = |length: f64| if length == 0.0 { 0.0 } else { formula.gradient.rescale / length };
+    let formulas: Vec<Lamb> = lengths
         .iter()
-        .enumerate()
-        .map(|(k, rate)| {
-            let [w, u] = squares[pieces.of(k)].iter().fold([0.0; 2], |[w, u], [a, b]| [w + a, u + b]);
-            Rate { lr: rate.lr * trust(f64::sqrt(w), f64::sqrt(u), bounds), ..*rate }
+        .map(|[g]| Lamb { gradient: Gradient { rescale: unit(g.sqrt()), ..formula.gradient }, ..*formula })
+        .collect();
+    let norms =
+        sums::<T, 3>(cx, pieces, |k, w, g, [mean, var, _]| measure_both(&formulas[k], &rates[k], w, g, mean, var));
+    let steps: Vec<[f64; 2]> = rates
+        .iter()
+        .zip(&norms)
+        .map(|(rate, [w, mean, grad])| {
+            let along = |norm: &f64, share: f64| rate.lr * share * trust(w.sqrt(), norm.sqrt(), *bounds);
+            [along(mean, formula.beta1), along(grad, 1.0 - formula.beta1)]
         })
         .collect();
-    pool::run(pieces.count(), cx.threads, |i| {
-        let (tensor, range) = pieces.get(i);
-        // SAFETY: as above.
-        unsafe { pieces.with::<T>(tensor, range, |w, _, [mean, var, _]| walk(formula, &steps[tensor], w, mean, var)) };
+    each::<T>(cx, pieces, |k, w, g, [mean, var, _]| {
+        walk_both(&formulas[k], &rates[k], steps[k], w, g, mean, var);
     });
 }
 
+/// Calls `f` with each piece: the number of its tensor, weights, gradient, states.
+fn each<T: Value>(cx: &Cx, pieces: &Pieces<'_>, f: impl Fn(usize, &mut [T], &[T], [&mut [T]; 3]) + Sync) {
+    pool::run(pieces.count(), cx.threads, |i| {
+        let (tensor, range) = pieces.get(i);
+        // SAFETY: pieces do not overlap, and each is taken once.
+        unsafe { pieces.with::<T>(tensor, range, |w, g, states| f(tensor, w, g, states)) };
+    });
+}
+
+/// What `f` gives for the pieces, summed for each tensor in their order.
+fn sums<T: Value, const N: usize>(
+    cx: &Cx,
+    pieces: &Pieces<'_>,
+    f: impl Fn(usize, &mut [T], &[T], [&mut [T]; 3]) -> [f64; N] + Sync,
+) -> Vec<[f64; N]> {
+    let mut parts = vec![[0.0; N]; pieces.count()];
+    let to = Shared(parts.as_mut_ptr(), parts.len());
+    pool::run(pieces.count(), cx.threads, |i| {
+        let (tensor, range) = pieces.get(i);
+        // SAFETY: pieces do not overlap, and each is taken once; so is the place for its sums.
+        unsafe {
+            let part = &mut to.all()[i];
+            pieces.with::<T>(tensor, range, |w, g, states| *part = f(tensor, w, g, states));
+        }
+    });
+    let total = |k| parts[pieces.of(k)].iter().fold([0.0; N], |sum, part| std::array::from_fn(|j| sum[j] + part[j]));
+    (0..pieces.tensors()).map(total).collect()
+}
+
 /// Memory that several threads write, each its own places.
-struct Shared(*mut [f64; 2], usize);
+struct Shared<const N: usize>(*mut [f64; N], usize);
 // SAFETY: as said above; whoever takes the slice promises it.
-unsafe impl Sync for Shared {}
-impl Shared {
+unsafe impl<const N: usize> Sync for Shared<N> {}
+impl<const N: usize> Shared<N> {
     /// # Safety
     /// Each element is used by one thread.
     #[allow(clippy::mut_from_ref)]
-    unsafe fn all(&self) -> &mut [[f64; 2]] {
+    unsafe fn all(&self) -> &mut [[f64; N]] {
         // SAFETY: the memory has that many elements; the rest is the caller's.
         unsafe { from_raw_parts_mut(self.0, self.1) }
     }
@@ -72,20 +122,47 @@ impl Shared {
 /// Lanes in which squares are summed.
 const LANES: usize = 16;
 
+/// Calls `f` with each element and the lane that it is of: whole rows of lanes, which the compiler turns into vector
+/// instructions, then what is left.
+#[inline(always)]
+fn in_lanes<T: Value>(
+    n: usize,
+    w: &[T],
+    g: &[T],
+    mean: &mut [T],
+    var: &mut [T],
+    mut f: impl FnMut(usize, T, T, &mut T, &mut T),
+) {
+    for start in (0..n).step_by(LANES) {
+        let row = start..n.min(start + LANES);
+        let (w, g, mean, var) = (&w[row.clone()], &g[row.clone()], &mut mean[row.clone()], &mut var[row]);
+        if let (Ok(w), Ok(g)) = (<&[T; LANES]>::try_from(w), <&[T; LANES]>::try_from(g))
+            && let (Ok(mean), Ok(var)) =
+                (<&mut [T; LANES]>::try_from(&mut *mean), <&mut [T; LANES]>::try_from(&mut *var))
+        {
+            for lane in 0..LANES {
+                f(lane, w[lane], g[lane], &mut mean[lane], &mut var[lane]);
+            }
+        } else {
+            for lane in 0..w.len() {
+                f(lane, w[lane], g[lane], &mut mean[lane], &mut var[lane]);
+            }
+        }
+    }
+}
+
 per_isa! {
     /// The new moments; the sums of the squares of weights and directions.
     fn measure[T: Value](f: &Lamb, rate: &Rate, w: &[T], g: &[T], mean: &mut [T], var: &mut [T]) -> [f64; 2] {
         let n = w.len();
         let (g, mean, var) = (&g[..n], &mut mean[..n], &mut var[..n]);
-        let mut sums = [[T::default(); LANES]; 2];
-        for start in (0..n).step_by(LANES) {
-            for (lane, i) in (start..n.min(start + LANES)).enumerate() {
-                (mean[i], var[i]) = f.moments(g[i], mean[i], var[i]);
-                let to = f.direction(rate, w[i], mean[i], var[i]);
-                sums[0][lane] = sums[0][lane] + w[i] * w[i];
-                sums[1][lane] = sums[1][lane] + to * to;
-            }
-        }
+        let (rate, mut sums) = (*rate, [[T::default(); LANES]; 2]);
+        in_lanes(n, w, g, mean, var, #[inline(always)] |lane, w, g, mean, var| {
+            (*mean, *var) = f.moments(g, *mean, *var);
+            let to = f.direction(&rate, w, *mean, *var);
+            sums[0][lane] = sums[0][lane] + w * w;
+            sums[1][lane] = sums[1][lane] + to * to;
+        });
         sums.map(|lanes| lanes.iter().map(|x| x.to_f64()).sum())
     }
 }
@@ -97,6 +174,51 @@ per_isa! {
         let (mean, var) = (&mean[..n], &var[..n]);
         for i in 0..n {
             w[i] = w[i] - T::of(rate.lr) * f.direction(rate, w[i], mean[i], var[i]);
+        }
+    }
+}
+
+per_isa! {
+    /// The sum of the squares of the rescaled gradient.
+    fn squares[T: Value](rescale: f64, g: &[T]) -> f64 {
+        let mut sums = [T::default(); LANES];
+        let rows = g.chunks_exact(LANES);
+        let rest = rows.remainder();
+        for row in rows.chain([rest]) {
+            for (sum, g) in sums.iter_mut().zip(row) {
+                let g = *g * T::of(rescale);
+                *sum = *sum + g * g;
+            }
+        }
+        sums.iter().map(|x| x.to_f64()).sum()
+    }
+}
+
+per_isa! {
+    /// The new moments; the sums of the squares of weights and of both directions.
+    fn measure_both[T: Value](f: &Lamb, rate: &Rate, w: &[T], g: &[T], mean: &mut [T], var: &mut [T]) -> [f64; 3] {
+        let n = w.len();
+        let (g, mean, var) = (&g[..n], &mut mean[..n], &mut var[..n]);
+        let (rate, mut sums) = (*rate, [[T::default(); LANES]; 3]);
+        in_lanes(n, w, g, mean, var, #[inline(always)] |lane, w, g, mean, var| {
+            (*mean, *var) = f.moments(g, *mean, *var);
+            let [to, aside] = f.directions(&rate, w, g, *mean, *var);
+            for (sum, x) in sums.iter_mut().zip([w, to, aside]) {
+                sum[lane] = sum[lane] + x * x;
+            }
+        });
+        sums.map(|lanes| lanes.iter().map(|x| x.to_f64()).sum())
+    }
+}
+
+per_isa! {
+    /// A step along both directions.
+    fn walk_both[T: Value](f: &Lamb, rate: &Rate, by: [f64; 2], w: &mut [T], g: &[T], mean: &[T], var: &[T]) {
+        let n = w.len();
+        let (g, mean, var) = (&g[..n], &mean[..n], &var[..n]);
+        for i in 0..n {
+            let [to, aside] = f.directions(rate, w[i], g[i], mean[i], var[i]);
+            w[i] = w[i] - T::of(by[0]) * to - T::of(by[1]) * aside;
         }
     }
 }

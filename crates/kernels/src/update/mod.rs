@@ -3,11 +3,13 @@
 mod formulas;
 mod group;
 mod lamb;
+mod rules;
 mod tensor;
 
 pub use formulas::*;
 pub use group::{GroupAdagrad, group_adagrad};
-pub use lamb::{lamb, multi_lars, trust};
+pub use lamb::{Lans, lamb, lans, multi_lars, trust};
+pub use rules::{Corrected, LambSteps, Rule};
 pub use tensor::{Tensor, give, keep, numbers};
 
 use crate::per_isa;

@@ -121,6 +121,10 @@ impl Pieces<'_> {
         self.first.last().copied().unwrap_or(0)
     }
 
+    pub(super) fn tensors(&self) -> usize {
+        self.tensors.len()
+    }
+
     /// The tensor that piece `i` is of, and its elements.
     pub(super) fn get(&self, i: usize) -> (usize, Range<usize>) {
         let tensor = self.first.partition_point(|first| *first <= i) - 1;

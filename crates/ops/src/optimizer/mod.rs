@@ -1,5 +1,6 @@
 //! Rows that change weights. What is kept beside a weight is an input that the row writes over; the new weight is the
 //! result, which `out=` usually puts where the old one was.
+pub(crate) mod fused;
 pub(crate) mod multi;
 pub(crate) mod single;
 

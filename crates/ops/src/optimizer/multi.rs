@@ -7,11 +7,11 @@ use gluonish_kernels::convert::fill;
 use gluonish_kernels::update::{self as k, Formula, Rate};
 use gluonish_kernels::{Args, AttrVal, Attrs, Cx, Mode, Out, View};
 
-const DATA: &[Input] = &[Input { name: "data", kind: InputKind::Variadic }];
+pub(super) const DATA: &[Input] = &[Input { name: "data", kind: InputKind::Variadic }];
 /// All these rows have the number of weights first.
 const COUNT: usize = 0;
 
-fn count(attrs: &Attrs) -> usize {
+pub(super) fn count(attrs: &Attrs) -> usize {
     attrs.int(COUNT).max(0) as usize
 }
 
@@ -59,7 +59,7 @@ fn infer<const LISTS: usize>(c: &Call<'_>, outs: &mut Metas, names: &[&str], wid
 }
 
 /// The tensors and lists of a call.
-fn parts<'a, const LISTS: usize>(
+pub(super) fn parts<'a, const LISTS: usize>(
     a: &Args<'a>,
     out: &[Out<'a>],
     wide: bool,
@@ -87,7 +87,11 @@ fn run(cx: &Cx, a: &Args<'_>, out: &[Out<'_>], wide: bool, formula: &impl Formul
     by_type(&tensors, &rates, |tensors, rates| k::update(cx, formula, tensors, rates))
 }
 
-fn by_type(tensors: &[k::Tensor<'_>], rates: &[Rate], f: impl Fn(&[k::Tensor<'_>], &[Rate]) -> Result) -> Result {
+pub(super) fn by_type(
+    tensors: &[k::Tensor<'_>],
+    rates: &[Rate],
+    f: impl Fn(&[k::Tensor<'_>], &[Rate]) -> Result,
+) -> Result {
     let is_double = |t: &k::Tensor<'_>| t.weight.dtype == DType::F64;
     if tensors.iter().all(is_double) || !tensors.iter().any(is_double) {
         return f(tensors, rates);
@@ -163,7 +167,7 @@ const G: &str = "grad";
 const W32: &str = "weight32";
 
 /// A row with that many lists.
-const fn many<const LISTS: usize>(op: Op) -> Op {
+pub(super) const fn many<const LISTS: usize>(op: Op) -> Op {
     op.count(outputs::<LISTS>).visible(|attrs, _| count(attrs)).overlays(over::<LISTS>).in_place().no_grad(NO_GRADIENT)
 }
 

@@ -1,0 +1,131 @@
+"""Optimizers whose formula is a row of the op table: one call for all weights of a device."""
+
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from gluonish import _core, nd
+from gluonish._core import NDArray
+from gluonish.autograd import pause
+from gluonish.optimizer._operands import numbers
+from gluonish.optimizer.base import Optimizer
+
+if TYPE_CHECKING:
+    from gluonish.context import Context
+
+__all__ = ["Composed", "Fused"]
+
+Rates = list[tuple[float, float, float]]
+
+
+class Fused(Optimizer):
+    """An optimizer that says by `_rule` which row of the op table does its step.
+
+    A state is None, an array, or a tuple of these; the row gets its arrays in their order.
+    """
+
+    def _rule(self) -> tuple[str, tuple[float, ...]]:
+        """The name of the row, and its numbers behind ``clip_gradient``."""
+        raise NotImplementedError
+
+    def _arrays(self, state: Any) -> tuple[NDArray, ...]:
+        """The arrays of a state, as the row takes them."""
+        if isinstance(state, NDArray):
+            return (state,)
+        return tuple(x for x in state or () if x is not None)
+
+    def step(
+        self, indices: Sequence[Hashable], weights: Sequence[NDArray], grads: Sequence[NDArray], states: Sequence[Any]
+    ) -> None:
+        with pause():
+            self._step_masters(list(indices), list(weights), list(grads), list(states), [None] * len(indices))
+
+    def _step_masters(
+        self,
+        indices: list[Hashable],
+        weights: list[NDArray],
+        grads: list[NDArray],
+        states: list[Any],
+        masters: list[NDArray | None],
+    ) -> None:
+        self._update_count(indices)
+        rule = self._rule()
+        self._run(rule, indices, self._rates(indices), weights, grads, [self._arrays(s) for s in states], masters)
+
+    def _run(
+        self,
+        rule: tuple[str, tuple[float, ...]],
+        indices: Sequence[Hashable],
+        rates: Rates,
+        weights: Sequence[NDArray],
+        grads: Sequence[NDArray],
+        states: Sequence[Sequence[NDArray]],
+        masters: Sequence[NDArray | None],
+    ) -> None:
+        """The step: a call for each device, and apart for weights with a copy in float32."""
+        groups: dict[tuple[Context, bool], list[int]] = {}
+        for i, (weight, master) in enumerate(zip(weights, masters, strict=True)):
+            groups.setdefault((weight.context, master is not None), []).append(i)
+        row, values = rule
+        clip = self.clip_gradient or -1.0
+        for (device, wide), chosen in groups.items():
+            arrays: list[NDArray] = []
+            for i in chosen:
+                arrays += (weights[i], grads[i], *states[i])
+                if wide:
+                    arrays.append(masters[i])  # type: ignore[arg-type]
+            factor = self._factors.factor(self.rescale_grad, self.clip_global_norm, grads, device)
+            own = [weights[i] if masters[i] is None else masters[i] for i in chosen]
+            table = numbers([rates[i] for i in chosen], device)
+            table = self._adjusted(table, [indices[i] for i in chosen], own, [grads[i] for i in chosen], factor)
+            arrays += (table, self._factors.kept(row, (clip, *values), device), factor)
+            how = {"num_weights": len(chosen), "masters": wide}
+            _core.invoke(row, arrays, how, [weights[i] for i in chosen])
+
+    def _adjusted(
+        self, rates: NDArray, indices: list[Hashable], weights: list[Any], grads: list[NDArray], factor: NDArray
+    ) -> NDArray:
+        """Rows of learning rate, decay and update, where something on the device changes these."""
+        return rates
+
+
+class Composed(Optimizer):
+    """An optimizer that is a composition of ops: `_new` says what becomes of one weight and its state."""
+
+    def _new(
+        self, index: Hashable, weight: NDArray, grad: NDArray, state: Any, rate: tuple[float, float, float]
+    ) -> tuple[NDArray, Any]:
+        """The new weight and state, of the form of the old one. The gradient is rescaled and clipped already."""
+        raise NotImplementedError
+
+    def step(
+        self, indices: Sequence[Hashable], weights: Sequence[NDArray], grads: Sequence[NDArray], states: Sequence[Any]
+    ) -> None:
+        self._update_count(list(indices))
+        with pause():
+            for each in zip(indices, weights, grads, states, self._rates(indices), strict=True):
+                self._step_one(grads, *each)
+
+    def _step_one(
+        self,
+        grads: Sequence[NDArray],
+        index: Hashable,
+        weight: NDArray,
+        grad: NDArray,
+        state: Any,
+        rate: tuple[float, float, float],
+    ) -> None:
+        factor = self._factors.factor(self.rescale_grad, self.clip_global_norm, grads, weight.context).reshape(())
+        grad = grad.astype(weight.dtype) * factor.astype(weight.dtype)
+        if self.clip_gradient:
+            grad = grad.clip(-self.clip_gradient, self.clip_gradient)
+        made = self._new(index, weight, grad, state, rate)
+        _write((weight, state), made, nd.contrib.isfinite(factor))
+
+
+def _write(old: Any, new: Any, valid: NDArray) -> None:
+    """Puts new values where old ones were, if the step is valid."""
+    if isinstance(old, NDArray):
+        _core.copy_into(old, nd.where(valid.broadcast_to(old.shape), new, old))
+    elif old is not None:
+        for one, other in zip(old, new, strict=True):
+            _write(one, other, valid)

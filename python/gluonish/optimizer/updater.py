@@ -1,0 +1,147 @@
+"""An optimizer with the states of the weights that it updates."""
+
+from typing import TYPE_CHECKING, Any
+
+from gluonish._core import NDArray
+from gluonish.context import Context
+from gluonish.errors import ArgumentError, FormatError
+from gluonish.optimizer._states import Kept, pack, unpack
+from gluonish.optimizer.base import Optimizer
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+__all__ = ["Updater", "get_updater"]
+
+
+class Updater:
+    """Called with index, gradient and weight, or lists of these, it updates the weights, and makes states as needed.
+
+    >>> import gluonish as mx
+    >>> update = mx.optimizer.get_updater(mx.optimizer.SGD(learning_rate=0.5, momentum=0.5))
+    >>> weights = [mx.nd.ones(2), mx.nd.zeros(1)]
+    >>> update([0, 1], [mx.nd.ones(2), mx.nd.ones(1)], weights)
+    >>> [w.tolist() for w in weights]
+    [[0.5, 0.5], [-0.5]]
+    >>> update.states[1].tolist()
+    [-0.5]
+    """
+
+    def __init__(self, optimizer: Optimizer) -> None:
+        self.optimizer = optimizer
+        self.states: dict[Hashable, Any] = {}
+        self.states_synced: dict[Hashable, bool] = {}
+
+    def __call__(self, index: Any, grad: Any, weight: Any) -> None:
+        if not isinstance(index, list | tuple):
+            index, grad, weight = [index], [grad], [weight]
+        indices = [key.decode() if isinstance(key, bytes) else key for key in index]
+        if not len(indices) == len(grad) == len(weight):
+            raise ArgumentError(
+                f"as many gradients and weights as indices are needed, got {len(grad)}, {len(weight)} and "
+                f"{len(indices)}"
+            )
+        if not indices:
+            return
+        self.optimizer._set_current_context(weight[0].context.device_id)
+        for key, one in zip(indices, weight, strict=True):
+            if key not in self.states:
+                self.states[key] = self.optimizer.create_state_multi_precision(key, one)
+            elif not self.states_synced[key]:
+                self.states[key] = self.sync_state_context(self.states[key], one.context)
+            self.states_synced[key] = True
+        states = [self.states[key] for key in indices]
+        self.optimizer.update_multi_precision(indices, list(weight), list(grad), states)
+
+    def sync_state_context(self, state: Any, context: Context) -> Any:
+        """The state on a device."""
+        if isinstance(state, NDArray):
+            return state.as_in_context(context)
+        if isinstance(state, tuple | list):
+            return type(state)(self.sync_state_context(one, context) for one in state)
+        return state
+
+    def get_states(self, dump_optimizer: bool = False) -> bytes:
+        """States and counts of updates as bytes: a safetensors file.
+
+        With ``dump_optimizer`` the learning rate and the other settings are saved too, and the state of the scheduler.
+
+        >>> import gluonish as mx
+        >>> def made():
+        ...     return mx.optimizer.get_updater(mx.optimizer.Adam())
+        >>> w, update, other = mx.nd.ones(2), made(), made()
+        >>> update(0, mx.nd.ones(2), w)
+        >>> other.set_states(update.get_states())
+        >>> other.optimizer.num_update, len(other.states[0])
+        (1, 2)
+        """
+        own = self.optimizer
+        scheduler = own.lr_scheduler
+        about = None if scheduler is None else {"class": type(scheduler).__name__, **scheduler.state_dict()}
+        return pack(
+            Kept(
+                type(own).__name__,
+                self.states,
+                own._all_index_update_counts,
+                own.num_update,
+                own._extra(),
+                _settings(own) if dump_optimizer else None,
+                about if dump_optimizer else None,
+            )
+        )
+
+    def set_states(self, states: bytes) -> None:
+        """Takes what ``get_states`` gave. Whatever is wrong with it, nothing has changed then.
+
+        Settings that were saved become those of the optimizer, which must be of the class that it was. Pickled states
+        of MXNet are refused.
+        """
+        kept = unpack(states)
+        own = self.optimizer
+        if kept.name != type(own).__name__:
+            raise FormatError(f"set_states: these are states of {kept.name}, and the optimizer is {type(own).__name__}")
+        settings = _checked_settings(own, kept.settings)
+        if kept.scheduler is not None and own.lr_scheduler is not None:
+            about = dict(kept.scheduler)
+            name = about.pop("class", None)
+            if name != type(own.lr_scheduler).__name__:
+                raise FormatError(
+                    f"set_states: the states were saved with the scheduler {name}, and the optimizer's is "
+                    f"{type(own.lr_scheduler).__name__}"
+                )
+            own.lr_scheduler.load_state_dict(about)
+        own._set_extra(kept.extra)
+        vars(own).update(settings)
+        device = own._current()
+        own._all_index_update_counts = kept.counts
+        own._set_current_context(device)
+        own.num_update = kept.num_update
+        self.states = kept.states
+        self.states_synced = dict.fromkeys(kept.states, False)
+
+
+def _settings(optimizer: Optimizer) -> dict[str, Any]:
+    """The numbers and texts that an optimizer was made with."""
+    return {
+        key: value
+        for key, value in vars(optimizer).items()
+        if not key.startswith("_") and (value is None or isinstance(value, bool | int | float | str))
+    }
+
+
+def _checked_settings(optimizer: Optimizer, saved: Any) -> dict[str, Any]:
+    if saved is None:
+        return {}
+    known = _settings(optimizer)
+    if not isinstance(saved, dict) or any(
+        key not in vars(optimizer) or not (value is None or isinstance(value, bool | int | float | str))
+        for key, value in saved.items()
+    ):
+        raise FormatError(f"set_states: the settings of these states are not those of {type(optimizer).__name__}")
+    # What is an array or a scheduler now is not replaced by a number.
+    return {key: value for key, value in saved.items() if key in known}
+
+
+def get_updater(optimizer: Optimizer) -> Updater:
+    """The function that updates weights: `Updater`."""
+    return Updater(optimizer)

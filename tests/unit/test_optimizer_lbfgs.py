@@ -1,0 +1,121 @@
+"""L-BFGS finds the least of smooth functions, with and without a line search, which keeps Wolfe's conditions."""
+
+import numpy as np
+import pytest
+
+import gluonish as mx
+from gluonish import nd
+from gluonish.errors import ArgumentError
+from gluonish.optimizer._line_search import strong_wolfe
+
+
+def rosenbrock(dtype="float64"):
+    x = nd.array([-1.2, 1.0, -1.2, 1.0], dtype=dtype)
+    x.attach_grad()
+    calls = []
+
+    def closure():
+        with mx.autograd.record():
+            loss = (100 * (x[1::2] - x[::2] ** 2) ** 2 + (1 - x[::2]) ** 2).sum()
+        loss.backward()
+        calls.append(1)
+        return loss
+
+    return x, closure, calls
+
+
+def test_rosenbrocks_valley():
+    x, closure, calls = rosenbrock()
+    lbfgs = mx.optimizer.LBFGS(line_search="strong_wolfe", max_iter=100)
+    first = lbfgs.minimize(closure, [x], [x.grad])
+    assert first == pytest.approx(2 * 24.2)
+    np.testing.assert_allclose(x.asnumpy(), 1.0, rtol=1e-5)
+    assert len(calls) < 100
+    assert lbfgs.num_update == 1
+
+
+def test_a_quadratic_of_several_weights_in_as_many_iterations():
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=(6, 6))
+    a = a @ a.T + np.eye(6)
+    b = rng.normal(size=6)
+    parts = [nd.array(rng.normal(size=(2, 2)), dtype="float64"), nd.array(rng.normal(size=2), dtype="float64")]
+    for part in parts:
+        part.attach_grad()
+    matrix, vector = nd.array(a, dtype="float64"), nd.array(b, dtype="float64")
+
+    def closure():
+        with mx.autograd.record():
+            x = nd.concat(parts[0].reshape(-1), parts[1], dim=0)
+            loss = 0.5 * (x * nd.dot(matrix, x)).sum() - (vector * x).sum()
+        loss.backward()
+        return loss
+
+    lbfgs = mx.optimizer.create("lbfgs", line_search="strong_wolfe", max_iter=60, tolerance_change=1e-12)
+    lbfgs.minimize(closure, parts, [p.grad for p in parts])
+    found = np.concatenate([p.asnumpy().ravel() for p in parts])
+    np.testing.assert_allclose(found, np.linalg.solve(a, b), atol=1e-5)
+
+
+def test_without_a_line_search_and_with_decay():
+    x = nd.array([3.0, -2.0], dtype="float64")
+    x.attach_grad()
+
+    def closure():
+        with mx.autograd.record():
+            loss = 0.5 * ((x - 1) ** 2).sum()
+        loss.backward()
+        return loss
+
+    lbfgs = mx.optimizer.LBFGS(wd=1.0)
+    for _ in range(3):
+        lbfgs.minimize(closure, [x], [x.grad])
+    np.testing.assert_allclose(x.asnumpy(), 0.5, rtol=1e-6)
+
+
+def test_it_goes_on_from_where_it_was_saved():
+    def run(save):
+        x, closure, _ = rosenbrock()
+        lbfgs = mx.optimizer.LBFGS(max_iter=4, line_search="strong_wolfe")
+        for i in range(6):
+            lbfgs.minimize(closure, [x], [x.grad])
+            if save and i == 2:
+                data = mx.optimizer.get_updater(lbfgs).get_states()
+                lbfgs = mx.optimizer.LBFGS(max_iter=4, line_search="strong_wolfe")
+                mx.optimizer.get_updater(lbfgs).set_states(data)
+        return x.asnumpy()
+
+    np.testing.assert_array_equal(run(False), run(True))
+
+
+def test_misuse():
+    lbfgs = mx.optimizer.LBFGS()
+    assert lbfgs.needs_closure
+    w = nd.ones(2)
+    with pytest.raises(NotImplementedError, match="closure"):
+        lbfgs.update(0, w, w, None)
+    with pytest.raises(ArgumentError, match="function"):
+        lbfgs.minimize(3, [w], [w])
+    with pytest.raises(ArgumentError, match="as many gradients"):
+        lbfgs.minimize(lambda: 0.0, [w], [])
+    with pytest.raises(ArgumentError, match="one type"):
+        lbfgs.minimize(lambda: 0.0, [w, nd.ones(2, dtype="float64")], [w, w])
+
+
+FUNCTIONS = {
+    "bowl": (lambda x: (x - 3) ** 2, lambda x: 2 * (x - 3)),
+    "steep": (lambda x: np.exp(x) - 5 * x, lambda x: np.exp(x) - 5),
+    "waves": (lambda x: np.sin(3 * x) * 0.3 - x + 0.05 * x**2, lambda x: np.cos(3 * x) * 0.9 - 1 + 0.1 * x),
+    "far": (lambda x: -x / (x**2 + 2), lambda x: (x**2 - 2) / (x**2 + 2) ** 2),
+    "wall": (lambda x: -np.log(1 - x) - 2 * x if x < 1 else np.inf, lambda x: 1 / (1 - x) - 2 if x < 1 else np.inf),
+}
+
+
+@pytest.mark.parametrize("first", [0.01, 0.3, 1.0, 10.0])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_lengths_fulfil_wolfes_conditions(name, first):
+    f, slope = FUNCTIONS[name]
+    length, loss, _ = strong_wolfe(lambda x: (f(x), None, slope(x)), first, f(0.0), None, slope(0.0))
+    assert loss == f(length)
+    assert loss <= f(0.0) + 1e-4 * length * slope(0.0)
+    assert abs(slope(length)) <= 0.9 * abs(slope(0.0))
