@@ -29,7 +29,7 @@ $(BUILT): $(TOOLS) $(SOURCES)
 	env -u CONDA_PREFIX VIRTUAL_ENV=$(CURDIR)/$(VENV) PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin develop --release
 	@touch $@
 
-demo: build  ## train a small classifier on handwritten digits
+demo: build  ## train a convolutional network on handwritten digits
 	$(BIN)/python examples/digits.py
 
 test: test-rust test-python  ## every test, on the threaded engine

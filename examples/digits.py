@@ -1,8 +1,9 @@
-"""Trains a small network on handwritten digits, with arrays and gradients alone.
+"""Trains a small convolutional network on handwritten digits, with blocks and a trainer.
 
-Two layers, 64 -> 128 -> 10, turn images of 8 by 8 pixels into scores of ten digits. The loss is the cross-entropy of
-the softmax of the scores; stochastic gradient descent with momentum makes it smaller. Ends above 95 % on images that it
-has not seen, within seconds; the exit code is 1 if not.
+Two convolutions and two dense layers turn images of 8 by 8 pixels into scores of ten digits. Each pass over the images
+moves them by up to a pixel in a new way, so that the network does not learn them by heart. Ends above 97.5 % on images
+that it has not seen, within a minute; the exit code is 1 if not. examples/from_scratch.py does the same with arrays and
+gradients alone.
 
     python examples/digits.py --epochs 20
 """
@@ -12,106 +13,91 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
 import gluonish as mx
-from gluonish import autograd, nd
-from gluonish.nd import NDArray
+from gluonish import autograd, gluon, nd
+from gluonish.gluon import nn
 
-HIDDEN = 128
-BATCH = 50
-LEARNING_RATE = 0.1
-MOMENTUM = 0.9
-GOAL = 0.95
+BATCH = 64
+LEARNING_RATE = 0.003
+GOAL = 0.975
 
 
-class Network:
-    """Two dense layers with a rectifier between them."""
-
-    def __init__(self, inputs: int, hidden: int, outputs: int) -> None:
-        self.w1 = nd.random.normal(0, (2 / inputs) ** 0.5, shape=(inputs, hidden))
-        self.b1 = nd.zeros(hidden)
-        self.w2 = nd.random.normal(0, (2 / hidden) ** 0.5, shape=(hidden, outputs))
-        self.b2 = nd.zeros(outputs)
-        self.parameters = [self.w1, self.b1, self.w2, self.b2]
-        for parameter in self.parameters:
-            parameter.attach_grad()
-
-    def __call__(self, x: NDArray) -> NDArray:
-        hidden = nd.relu(nd.dot(x, self.w1) + self.b1)
-        return nd.dot(hidden, self.w2) + self.b2
+def network() -> nn.HybridSequential:
+    net = nn.HybridSequential()
+    net.add(
+        nn.Conv2D(32, kernel_size=3, padding=1, activation="relu"),
+        nn.BatchNorm(),
+        nn.Conv2D(64, kernel_size=3, padding=1, activation="relu"),
+        nn.BatchNorm(),
+        nn.MaxPool2D(),
+        nn.Dense(128, activation="relu"),
+        nn.Dropout(0.5),
+        nn.Dense(10),
+    )
+    return net
 
 
-class Descent:
-    """Gradient descent with momentum: a velocity for each parameter, pushed by its gradient."""
-
-    def __init__(self, parameters: Sequence[NDArray]) -> None:
-        self.velocities = [(parameter, nd.zeros_like(parameter)) for parameter in parameters]
-
-    def step(self) -> None:
-        for parameter, velocity in self.velocities:
-            velocity *= MOMENTUM
-            velocity -= LEARNING_RATE * parameter.grad
-            parameter += velocity
+def moved(images: np.ndarray, random: np.random.Generator) -> np.ndarray:
+    """Images, each moved by -1, 0 or 1 pixels in both directions; paper comes in at the edges."""
+    padded = np.pad(images, ((0, 0), (0, 0), (1, 1), (1, 1)))
+    rows, columns = random.integers(0, 3, size=(2, len(images)))
+    return np.stack([padded[i, :, r : r + 8, c : c + 8] for i, (r, c) in enumerate(zip(rows, columns, strict=True))])
 
 
-def cross_entropy(scores: NDArray, labels: NDArray) -> NDArray:
-    """Minus the logarithm of the right digit's probability, on average."""
-    return -nd.pick(nd.log_softmax(scores), labels).mean()
-
-
-def accuracy(network: Network, images: NDArray, labels: NDArray) -> float:
-    return float((network(images).argmax(axis=1) == labels).mean())
-
-
-def batches(images: NDArray, labels: NDArray) -> Iterator[tuple[NDArray, NDArray]]:
+def batches(
+    images: np.ndarray, labels: np.ndarray, random: np.random.Generator
+) -> Iterator[tuple[nd.NDArray, nd.NDArray]]:
     """All examples once, in a new order."""
-    order = nd.topk(nd.random.uniform(shape=len(images)), k=0)  # where the largest random number is, the next, ...
+    order = random.permutation(len(images))
     for start in range(0, len(images), BATCH):
         chosen = order[start : start + BATCH]
-        yield images.take(chosen), labels.take(chosen)
+        yield nd.array(moved(images[chosen], random)), nd.array(labels[chosen])
 
 
-def with_bar(title: str, steps: Iterator[float], total: int) -> Iterator[float]:
-    """Passes the steps on; on a terminal a bar fills meanwhile, in a log nothing is written."""
-    width = 24
-    for done, step in enumerate(steps, 1):
-        yield step
-        if sys.stdout.isatty():
-            print(f"\r{title} [{'#' * (width * done // total):<{width}}]", end="", flush=True)
-
-
-def train_epoch(network: Network, descent: Descent, images: NDArray, labels: NDArray) -> Iterator[float]:
-    """One pass over the examples; gives the loss of each batch."""
-    for x, y in batches(images, labels):
-        with autograd.record():
-            loss = cross_entropy(network(x), y)
-        loss.backward()
-        descent.step()
-        yield float(loss)
+def accuracy(net: nn.HybridSequential, images: nd.NDArray, labels: nd.NDArray) -> float:
+    metric = mx.metric.Accuracy()
+    metric.update(labels, net(images))
+    return float(metric.get()[1])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="Trains a small network on handwritten digits.")
+    parser = argparse.ArgumentParser(description="Trains a small convolutional network on handwritten digits.")
     parser.add_argument("--epochs", type=int, default=20, help="how often to go through the images (default: 20)")
-    epochs = parser.parse_args(arguments).epochs
+    parser.add_argument("--smoke", action="store_true", help="three epochs, to see that it runs")
+    options = parser.parse_args(arguments)
+    epochs, goal = (3, 0.3) if options.smoke else (options.epochs, GOAL)
 
     mx.random.seed(1)
+    random = np.random.default_rng(1)
     x_train, y_train, x_test, y_test = mx.datasets.digits()
-    images, unseen = (nd.array(x.reshape(len(x), -1) / 255) for x in (x_train, x_test))
-    labels, answers = (nd.array(y, dtype="int32") for y in (y_train, y_test))
-    network = Network(images.shape[1], HIDDEN, 10)
-    descent = Descent(network.parameters)
+    images, unseen = (x[:, None].astype("float32") / 255 for x in (x_train, x_test))
+    answers = nd.array(y_test)
 
-    start, right, steps = time.perf_counter(), 0.0, -(-len(images) // BATCH)
+    net = network()
+    net.initialize(mx.init.Xavier())
+    loss_of = gluon.loss.SoftmaxCrossEntropyLoss()
+    steps = epochs * -(-len(images) // BATCH)
+    schedule = mx.lr_scheduler.CosineScheduler(steps, base_lr=LEARNING_RATE, warmup_steps=steps // 10)
+    trainer = gluon.Trainer(net, "adam", {"learning_rate": LEARNING_RATE, "lr_scheduler": schedule})
+
+    start, right = time.perf_counter(), 0.0
     for epoch in range(1, epochs + 1):
-        title = f"epoch {epoch:2}/{epochs}"
-        losses = list(with_bar(title, train_epoch(network, descent, images, labels), steps))
-        right = accuracy(network, unseen, answers)
-        end = "\r" if sys.stdout.isatty() else ""
-        print(f"{end}{title}  loss {sum(losses) / len(losses):.4f}  accuracy on unseen images {right:.1%}", flush=True)
-    print(
-        f"{epochs} epochs in {time.perf_counter() - start:.1f} s, {right:.1%} of {len(unseen)} unseen digits are right"
-    )
-    return 0 if right > GOAL else 1
+        losses = mx.metric.Loss()
+        for x, y in batches(images, y_train, random):
+            with autograd.record():
+                loss = loss_of(net(x), y)
+            loss.backward()
+            trainer.step(len(x))
+            losses.update(None, loss)
+        right = accuracy(net, nd.array(unseen), answers)
+        seconds = time.perf_counter() - start
+        line = f"epoch {epoch:2}/{epochs}  loss {losses.get()[1]:.4f}  accuracy on unseen images {right:.1%}"
+        last = epoch == epochs or not sys.stdout.isatty()  # a terminal shows one line, a log all of them
+        print(f"{line}  {seconds:.1f} s", end="\n" if last else "\r", flush=True)
+    print(f"{right:.1%} of {len(unseen)} unseen digits are right")
+    return 0 if right >= goal else 1
 
 
 if __name__ == "__main__":

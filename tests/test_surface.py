@@ -99,7 +99,7 @@ def test_registered_op_takes_out_and_name(name: str) -> None:
 def test_names_that_wait_say_what_for() -> None:
     listed = {name: cells[1] for cells in table("Names that are not there") for name in names(cells[0])}
     assert listed == {name: why for why, known in WAITING_FOR.items() for name in known.split()}
-    for name in ("contrib.box_nms", "imdecode", "Custom", "sparse", "image", "CachedOp"):
+    for name in ("contrib.box_nms", "imdecode", "sparse", "image", "CachedOp"):
         with pytest.raises(AttributeError, match=f"waits for {listed[name]}"):
             reduce(getattr, name.split("."), mx.nd)
 

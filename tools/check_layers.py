@@ -52,12 +52,11 @@ MODULES: list[tuple[str, ...]] = [
         "recordio",
         "image",
         "io",
-        "amp",
         "callback",
     ),
     (
         *("gluon.parameter", "gluon._parameter", "gluon._parameter_dict", "gluon._errors", "gluon._serialization"),
-        *("gluon.utils", "gluon._naming", "gluon._arguments"),
+        *("gluon.utils", "gluon._naming", "gluon._arguments", "gluon._freshness"),
     ),
     (
         "gluon.block",
@@ -80,10 +79,12 @@ MODULES: list[tuple[str, ...]] = [
         "gluon.data",
         "gluon.metric",
         "gluon.trainer",
+        "gluon._trained",
+        "gluon._trainer_states",
         "gluon.fit",
         "gluon.callbacks",
     ),
-    ("gluon.model_zoo", "gluon.contrib", "gluon.probability"),
+    ("gluon.model_zoo", "gluon.contrib", "gluon.probability", "amp", "contrib"),
     ("gluon",),
     ("test_utils", "monitor"),
     ("",),  # the package itself, which gathers the names

@@ -8,10 +8,11 @@
 :mod:`random`       the seed of random numbers
 :mod:`engine`       threads, and the serial engine; :mod:`memory`, :mod:`profiler`
 :mod:`errors`       exceptions
-:mod:`gluon`        networks: blocks, parameters, layers
+:mod:`gluon`        networks: blocks, parameters, layers, and the trainer
 :mod:`init`         initializers; :mod:`lr_scheduler` learning rates; :mod:`metric` metrics
-:mod:`callback`     progress and checkpoints; :mod:`monitor` what layers make; :mod:`test_utils`
 :mod:`optimizer`    how training changes weights
+:mod:`kvstore`      what sums gradients of several devices; :mod:`amp` mixed precision
+:mod:`callback`     progress and checkpoints; :mod:`monitor` what layers make; :mod:`test_utils`
 :mod:`datasets`     small data sets inside the package
 ==================  ===================================================================================
 
@@ -57,14 +58,17 @@ from gluonish.context import (  # noqa: E402
 
 if TYPE_CHECKING:
     from gluonish import (
+        amp,
         attribute,
         callback,
+        contrib,
         datasets,
         device,
         engine,
         gluon,
         init,
         initializer,
+        kvstore,
         lr_scheduler,
         memory,
         metric,
@@ -91,11 +95,13 @@ __all__ = [
     "Device",
     "MXNetError",
     "__version__",
+    "amp",
     "attribute",
     "autograd",
     "base",
     "callback",
     "context",
+    "contrib",
     "cpu",
     "cpu_pinned",
     "current_context",
@@ -108,6 +114,8 @@ __all__ = [
     "gpu",
     "init",
     "initializer",
+    "kv",
+    "kvstore",
     "lr_scheduler",
     "memory",
     "metric",
@@ -133,14 +141,17 @@ __all__ = [
 # Imported when they are first used, which keeps `import gluonish` quick.
 _LATER = frozenset(
     {
+        "amp",
         "attribute",
         "callback",
+        "contrib",
         "datasets",
         "device",
         "engine",
         "gluon",
         "init",
         "initializer",
+        "kvstore",
         "lr_scheduler",
         "memory",
         "metric",
@@ -157,7 +168,7 @@ _LATER = frozenset(
     }
 )
 # MXNet's short names of such modules.
-_SHORT = {"mon": "monitor", "opt": "optimizer"}
+_SHORT = {"kv": "kvstore", "mon": "monitor", "opt": "optimizer"}
 
 
 def __getattr__(name: str) -> Any:

@@ -2,13 +2,25 @@
 
 import os
 import re
+import tempfile
+from contextlib import suppress
 from typing import Any
 
 from gluonish import _core
 from gluonish._core import NDArray
-from gluonish.errors import ArgumentError, UnsupportedError
+from gluonish.errors import ArgumentError, FileDenied, FileError, FileNotFound, MXNetError, UnsupportedError
 
-__all__ = ["PathLike", "format_of", "is_path", "load", "load_bytes", "local_path", "metadata_of"]
+__all__ = [
+    "PathLike",
+    "format_of",
+    "is_path",
+    "load",
+    "load_bytes",
+    "local_path",
+    "metadata_of",
+    "read_whole",
+    "write_whole",
+]
 
 PathLike = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 
@@ -62,3 +74,66 @@ def load_bytes(buffer: Any, function: str) -> tuple[str, list[str] | None, list[
         hint = "; nd.load takes the name of a file" if is_path(buffer) else ""
         raise ArgumentError(f"{function}: bytes are needed, got {type(buffer).__name__}{hint}") from None
     return _core.load_bytes(data, _core.current_device())[:3]
+
+
+def read_whole(path: str) -> bytes:
+    """The bytes of a file."""
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError as error:
+        raise _refused(error, path, "read") from error
+
+
+def write_whole(path: str, data: bytes) -> None:
+    """Replaces a file as a whole, when all bytes are on disk: whatever goes wrong before, the old one stays.
+
+    >>> path = os.path.join(tempfile.mkdtemp(), "file")
+    >>> write_whole(path, b"text")
+    >>> read_whole(path)
+    b'text'
+    """
+    path = os.path.realpath(path)
+    part = None
+    try:
+        handle, part = tempfile.mkstemp(prefix=f".{os.path.basename(path)}.", suffix=".part", dir=os.path.dirname(path))
+        with open(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(handle)
+        os.chmod(part, _mode(path))
+        os.replace(part, path)
+        _sync_folder(os.path.dirname(path))
+    except BaseException as error:
+        if part is not None:
+            with suppress(OSError):
+                os.remove(part)
+        if isinstance(error, OSError):
+            raise _refused(error, path, "written") from error
+        raise
+
+
+def _mode(path: str) -> int:
+    """The permissions of the file that is replaced, or those of a new one."""
+    with suppress(OSError):
+        return os.stat(path).st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+def _sync_folder(folder: str) -> None:
+    """Makes the new name last; where folders cannot be opened, the system does that itself."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _refused(error: OSError, path: str, what: str) -> MXNetError:
+    text = f"'{path}' cannot be {what}: {error.strerror or error}"
+    if isinstance(error, FileNotFoundError):
+        return FileNotFound(text)
+    return FileDenied(text) if isinstance(error, PermissionError) else FileError(text)

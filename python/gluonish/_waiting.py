@@ -19,8 +19,8 @@ WAITING: dict[str, str] = {
         contrib.dgl_csr_neighbor_uniform_sample contrib.dgl_graph_compact contrib.dgl_subgraph contrib.edge_id
         contrib.getnnz sparse
     """,
-    "control flow and custom ops": """
-        Custom contrib.cond contrib.foreach contrib.while_loop
+    "control flow": """
+        contrib.cond contrib.foreach contrib.while_loop
     """,
     "compiled graphs": """
         CachedOp

@@ -7,7 +7,7 @@ import pytest
 
 from gluonish import autograd, cpu, errors, nd
 
-DIGITS = Path(__file__).resolve().parents[2] / "examples" / "digits.py"
+DIGITS = Path(__file__).resolve().parents[2] / "examples" / "from_scratch.py"
 
 
 def variable(values, req="write"):

@@ -19,7 +19,8 @@ from gluonish.gluon.hybrid_block import HybridBlock
 from gluonish.gluon.parameter import Constant, DeferredInitializationError, Parameter, ParameterDict
 
 if TYPE_CHECKING:
-    from gluonish.gluon import contrib, loss, metric, nn, rnn
+    from gluonish.gluon import contrib, loss, metric, nn, rnn, trainer
+    from gluonish.gluon.trainer import Trainer
 
 __all__ = [
     "Block",
@@ -28,6 +29,7 @@ __all__ = [
     "HybridBlock",
     "Parameter",
     "ParameterDict",
+    "Trainer",
     "block",
     "contrib",
     "hybrid_block",
@@ -36,11 +38,12 @@ __all__ = [
     "nn",
     "parameter",
     "rnn",
+    "trainer",
     "utils",
 ]
 
 # Imported when they are first used.
-_LATER = frozenset({"contrib", "loss", "metric", "nn", "rnn"})
+_LATER = frozenset({"contrib", "loss", "metric", "nn", "rnn", "trainer"})
 
 # Names of MXNet's gluon that are not here, by what they wait for.
 _WAITING = {"SymbolBlock": "symbols", "data": "the data pipelines", "model_zoo": "the model zoo"}
@@ -49,6 +52,10 @@ _WAITING = {"SymbolBlock": "symbols", "data": "the data pipelines", "model_zoo":
 def __getattr__(name: str) -> Any:
     if name in _LATER:
         return import_module(f"gluonish.gluon.{name}")
+    if name == "Trainer":
+        from gluonish.gluon.trainer import Trainer
+
+        return Trainer
     if name in _WAITING:
         raise AttributeError(f"gluonish.gluon has no '{name}' yet: it waits for {_WAITING[name]}")
     from gluonish._missing import explained

@@ -30,6 +30,7 @@ from gluonish.gluon._errors import (
     NotInitializedError,
     ParameterError,
 )
+from gluonish.gluon._freshness import kept
 from gluonish.init import InitDesc, Initializer, create
 
 __all__ = [
@@ -105,6 +106,7 @@ class Parameter:
         self._copies: dict[int, NDArray] = {}  # by the core's number of the device
         self._sole: NDArray | None = None  # the only copy, where there is one: what data() mostly gives
         self._waiting: _Waiting | None = None
+        self._used: dict[int, int] = {}  # versions of gradients, for _freshness
 
     def __repr__(self) -> str:
         return f"{type(self).__name__} {self.name} (shape={self._shape}, dtype={self._dtype})"
@@ -259,7 +261,7 @@ class Parameter:
     def zero_grad(self) -> None:
         """Sets the gradient to 0 on every device; does nothing where there is none."""
         if self._grad_req != "null":
-            with pause():
+            with pause(), kept([self]):
                 for copy in self._copies.values():
                     _core.copy_into(_gradient(copy), 0)
 
@@ -359,7 +361,7 @@ class Parameter:
         self._keep(copies)
 
     def _keep(self, copies: dict[int, NDArray]) -> None:
-        self._copies = copies
+        self._copies, self._used = copies, {}
         self._sole = next(iter(copies.values())) if len(copies) == 1 else None
 
     def _forget(self) -> None:
@@ -369,6 +371,7 @@ class Parameter:
 
     def _attach(self, arrays: Any, req: str) -> None:
         self._check_differentiable(self._dtype, req)
+        self._used = {}
         for array in arrays:
             _core.attach_grad(array, req)
 

@@ -14,6 +14,7 @@ from gluonish.context import Context
 from gluonish.gluon import _serialization
 from gluonish.gluon._arguments import Contexts
 from gluonish.gluon._errors import ParameterError
+from gluonish.gluon._freshness import kept
 from gluonish.gluon._parameter import Constant, Parameter
 
 __all__ = ["ParameterDict"]
@@ -169,7 +170,7 @@ class ParameterDict:
             if parameter.grad_req != "null" and parameter._copies:
                 for gradient in parameter.list_grad():
                     by_device.setdefault(gradient.ctx, []).append(gradient)
-        with pause():
+        with pause(), kept(self.values()):
             for gradients in by_device.values():
                 nd.reset_arrays(*gradients, num_arrays=len(gradients))
 

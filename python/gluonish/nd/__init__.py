@@ -51,9 +51,11 @@ from gluonish.nd.optimizers import (  # noqa: E402
     multi_sgd_update,
 )
 from gluonish.nd.statistics import all_finite, histogram, moments, multi_all_finite  # noqa: E402
+from gluonish.operator import Custom  # noqa: E402
 
 __all__ = [
     "BlockGrad",
+    "Custom",
     "NDArray",
     "all_finite",
     "arange",

@@ -1,0 +1,366 @@
+"""Trainer: applies an optimizer to the parameters of a network, on one device or several."""
+
+import os
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any, NoReturn
+
+from gluonish import _files, nd
+from gluonish import kvstore as stores
+from gluonish import optimizer as optimizers
+from gluonish._core import NDArray
+from gluonish._files import PathLike
+from gluonish.autograd import pause
+from gluonish.context import from_index
+from gluonish.errors import ArgumentError, UnsupportedError
+from gluonish.gluon import _trainer_states
+from gluonish.gluon._freshness import kept
+from gluonish.gluon._parameter import ParameterError
+from gluonish.gluon._trained import Slot, StaleGradientError, devices_of, parameters_of, reached
+
+__all__ = ["StaleGradientError", "Trainer"]
+
+_LARGE = 16 << 20  # elements of a tensor that a "local" store does not update itself
+
+
+class Trainer:
+    """Applies an optimizer to parameters.
+
+    Parameters
+    ----------
+    params
+        A block, or a dict or list of parameters. One that is shared counts once.
+    optimizer, optimizer_params
+        An optimizer, or the name of one with its arguments: ``"sgd", {"learning_rate": 0.1, "momentum": 0.9}``.
+    kvstore
+        The store that sums gradients of several devices: a name or a store, or None. With one device none is made.
+    compression_params
+        How the store compresses gradients: ``{"type": "2bit", "threshold": 0.5}``. Where there is no store, there is
+        nothing to compress.
+    update_on_kvstore
+        Whether the store applies the optimizer. By default it does where it can (and the environment variable
+        ``MXNET_UPDATE_ON_KVSTORE`` is not 0); ``allreduce_grads`` and ``update`` need False.
+    accumulate
+        So many calls of ``step`` make one update, by the sum of their gradients: large batches in little memory. The
+        ``grad_req`` of the parameters becomes "add", and gradients are set to 0 after an update.
+
+    All tensors of a device are updated by one call of the optimizer, so that its ``clip_global_norm`` is a bound of the
+    norm of all gradients of the network together: ``{"clip_global_norm": 1.0}``.
+
+    >>> import gluonish as mx
+    >>> net = mx.gluon.nn.Dense(1, in_units=2)
+    >>> net.initialize(mx.init.One())
+    >>> trainer = Trainer(net, "sgd", {"learning_rate": 0.5})
+    >>> with mx.autograd.record():
+    ...     loss = net(mx.nd.array([[1, 2], [3, 4]])).sum(axis=1)
+    >>> loss.backward()
+    >>> trainer.step(batch_size=2)
+    >>> net.weight.data().tolist()
+    [[0.0, -0.5]]
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        optimizer: Any,
+        optimizer_params: Mapping[str, Any] | None = None,
+        kvstore: Any = "device",
+        compression_params: Mapping[str, Any] | None = None,
+        update_on_kvstore: bool | None = None,
+        *,
+        accumulate: int = 1,
+    ) -> None:
+        self._params = parameters_of(params)
+        self._slots = [Slot(key, parameter) for key, parameter in enumerate(self._params)]
+        self._devices = devices_of(self._params)
+        self._optimizer = _optimizer_of(optimizer, optimizer_params, dict(enumerate(self._params)))
+        self._updaters = [optimizers.get_updater(self._optimizer) for _ in self._devices]
+        self._scale = self._optimizer.rescale_grad
+        if not (kvstore is None or isinstance(kvstore, str | stores.KVStoreBase)):
+            raise ArgumentError(f"Trainer: kvstore must be a name, a store or None, got {type(kvstore).__name__}")
+        if accumulate != int(accumulate) or accumulate < 1:
+            raise ArgumentError(
+                f"Trainer: accumulate={accumulate!r} is not valid: expected a whole number of at least 1"
+            )
+        self._wanted = (kvstore, compression_params, update_on_kvstore)
+        self._started = False
+        self._kvstore: Any = None
+        self._update_on_kvstore: bool | None = None
+        self._stored: set[int] = set()  # numbers of the parameters that the store holds
+        self._amp_loss_scaler: Any = None
+        self._accumulate, self._waiting_batches, self._waiting_examples = accumulate, 0, 0.0
+        if accumulate > 1:
+            for parameter in self._params:
+                if parameter.grad_req == "write":
+                    parameter.grad_req = "add"
+
+    # The optimizer.
+
+    @property
+    def optimizer(self) -> Any:
+        """The optimizer."""
+        return self._optimizer
+
+    @property
+    def learning_rate(self) -> float:
+        """The learning rate of now, which a schedule may change."""
+        rate: float = self._optimizer.learning_rate
+        return rate
+
+    def set_learning_rate(self, lr: float) -> None:
+        """Sets the learning rate. One that a schedule makes cannot be set, and raises UserWarning."""
+        self._optimizer.set_learning_rate(lr)
+
+    # Training.
+
+    def step(self, batch_size: float, ignore_stale_grad: bool = False, closure: Callable[[], Any] | None = None) -> Any:
+        """Updates the parameters by their gradients, which are summed over devices and divided by ``batch_size``.
+
+        Losses are one number for each example, so the size of the whole batch, of all devices together, is what makes
+        the mean. A parameter whose gradient is not new raises `StaleGradientError`, a UserWarning, before anything
+        changes; ``ignore_stale_grad`` skips it.
+
+        ``closure`` is a function that computes the loss and calls ``backward``: it is called, and what it returned is
+        returned. `LBFGS` needs one, and calls it several times.
+        """
+        size = _batch_size(batch_size, "step")
+        self._start()
+        if self._optimizer.needs_closure:
+            return self._minimize(size, closure)
+        loss = None if closure is None else closure()
+        found = reached(self._slots, ignore_stale_grad)
+        self._waiting_batches += 1
+        self._waiting_examples += size
+        if self._waiting_batches < self._accumulate:
+            return loss
+        size, self._waiting_batches, self._waiting_examples = self._waiting_examples, 0, 0.0
+        with pause():
+            self._move(found, size)
+            if self._accumulate > 1:
+                self._zero()
+        return loss
+
+    def allreduce_grads(self) -> None:
+        """Sums the gradients over devices, for code that looks at them before ``update``: to clip them, for example.
+
+        It needs ``update_on_kvstore=False``. On one device there is nothing to sum.
+        """
+        self._start()
+        self._check_manual("allreduce_grads")
+        with pause():
+            self._sum(reached(self._slots, ignore_stale=True))
+
+    def update(self, batch_size: float, ignore_stale_grad: bool = False) -> None:
+        """Updates the parameters by gradients that ``allreduce_grads`` summed: the second half of ``step``."""
+        size = _batch_size(batch_size, "update")
+        self._start()
+        self._check_manual("update")
+        found = reached(self._slots, ignore_stale_grad)
+        with pause():
+            self._apply(found, self._factor(found, size))
+
+    def fit(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Trains over a data set. It comes with the data pipelines."""
+        raise UnsupportedError(
+            "Trainer.fit is not built yet: it comes with the data pipelines; write the loop with autograd.record(), "
+            "backward() and step()"
+        )
+
+    # Files.
+
+    def save_states(self, fname: PathLike) -> None:
+        """Saves what the optimizer keeps: training goes on from it exactly. The old file stays until all is on disk."""
+        self._check_settled("save_states")
+        _files.write_whole(_files.local_path(fname, "save_states"), self._state_bytes())
+
+    def load_states(self, fname: PathLike) -> None:
+        """Loads what ``save_states`` saved. A file that does not fit raises, and leaves the trainer as it was."""
+        self._check_settled("load_states")
+        self._set_states(_files.read_whole(_files.local_path(fname, "load_states")))
+
+    # The store.
+
+    def _start(self) -> None:
+        """Makes the store at the first use, and gives it the parameters that it does not hold yet."""
+        if any(slot.changed() for slot in self._slots):
+            for slot in self._slots:
+                slot.look()
+            if any(slot.weights and list(slot.weights) != self._devices for slot in self._slots):
+                self._move_to(devices_of(self._params))
+        if not self._started:
+            self._make_store()
+        if self._kvstore is not None and len(self._stored) < len(self._params):
+            for index, parameter in enumerate(self._params):
+                if index not in self._stored and parameter._copies and parameter.grad_req != "null":
+                    with pause():
+                        arrays = parameter.list_data()
+                        self._kvstore.broadcast(index, arrays[0], arrays)
+                    self._stored.add(index)
+
+    def _make_store(self) -> None:
+        wanted, compression, on_store = self._wanted
+        store: Any = wanted
+        if isinstance(wanted, str):
+            store = stores.create(wanted) if len(self._devices) > 1 or "dist" in wanted else None
+        if store is not None:
+            if on_store is None:
+                on_store = os.environ.get("MXNET_UPDATE_ON_KVSTORE", "1") != "0" and store.is_capable("optimizer")
+                on_store = on_store and not (store.type == "local" and self._largest() > _LARGE)
+            if compression is not None:
+                store.set_gradient_compression(compression)
+            if on_store:
+                store.set_optimizer(self._optimizer)
+        self._kvstore, self._update_on_kvstore = store, on_store if store is not None else None
+        self._started = True
+
+    def _move_to(self, devices: list[int]) -> None:
+        """Starts again on the devices that parameters were moved to; what the optimizer keeps goes with them."""
+        if isinstance(self._wanted[0], stores.KVStoreBase):
+            raise ParameterError(
+                f"Trainer: the parameters have moved to {[*map(from_index, devices)]}, but the store that was given to "
+                "the trainer holds those that were before: make a new trainer"
+            )
+        states = self._state_bytes()
+        self._devices, self._started, self._stored = devices, False, set()
+        self._updaters = [optimizers.get_updater(self._optimizer) for _ in devices]
+        self._make_store()
+        self._set_states(states)
+
+    def _largest(self) -> int:
+        return max(array.size for parameter in self._params for array in parameter._copies.values())
+
+    # A step.
+
+    def _move(self, found: list[Slot], size: float) -> None:
+        """Updates the parameters that have new gradients, on all their devices."""
+        factor = self._factor(found, size)
+        if not self._update_on_kvstore:
+            self._sum(found)
+            self._apply(found, factor)
+        elif found:
+            self._optimizer.rescale_grad = _on(factor, self._devices[0])
+            self._push(found, [list(slot.weights.values()) for slot in found])
+            for slot in found:
+                slot.use()
+
+    def _factor(self, found: list[Slot], size: float) -> float | NDArray:
+        """What gradients are multiplied by. An array, which nobody waits for, where the loss is scaled."""
+        rescale: float = self._scale / size
+        if self._amp_loss_scaler is None or not found:
+            return rescale
+        factor: NDArray = self._amp_loss_scaler.settle([one for slot in found for one in slot.fresh()]) * rescale
+        return factor
+
+    def _sum(self, found: list[Slot]) -> None:
+        if self._kvstore is not None and found:
+            self._push(found, [slot.gradients() for slot in found])
+
+    def _push(self, found: list[Slot], outs: list[list[NDArray]]) -> None:
+        """Gives the store new gradients, and writes what it makes of them. What was stale stays so."""
+        keys, values = [slot.key for slot in found], [slot.fresh() for slot in found]
+        with kept([slot.parameter for slot in found]):
+            if isinstance(self._kvstore, stores.KVStore):
+                self._kvstore.pushpull(keys, values, outs)
+            else:
+                for place, (key, value, out) in enumerate(zip(keys, values, outs, strict=True)):
+                    self._kvstore.pushpull(key, value, out=out, priority=-place)
+
+    def _apply(self, found: list[Slot], factor: float | NDArray) -> None:
+        """One step of the optimizer on each device, for all its tensors at once."""
+        if not found:
+            return
+        keys = [slot.key for slot in found]
+        for device, updater in zip(self._devices, self._updaters, strict=True):
+            weights = [slot.weights[device] for slot in found]
+            self._optimizer.rescale_grad = _on(factor, device)
+            updater(keys, [weight.grad for weight in weights], weights)
+        for slot in found:
+            slot.use()
+
+    def _zero(self) -> None:
+        trained = [slot for slot in self._slots if slot.parameter.grad_req != "null"]
+        for device in self._devices:
+            gradients = [slot.gradient(device) for slot in trained]
+            nd.reset_arrays(*gradients, num_arrays=len(gradients))
+        for slot in trained:
+            slot.use()
+
+    def _minimize(self, size: float, closure: Callable[[], Any] | None) -> Any:
+        """A step of an optimizer that computes the loss itself, as often as it wants."""
+        name = type(self._optimizer).__name__
+        if closure is None:
+            raise ArgumentError(f"step: {name} needs closure=, a function that computes the loss and calls backward")
+        if len(self._devices) > 1 or self._accumulate > 1 or self._amp_loss_scaler is not None:
+            raise UnsupportedError(f"step: {name} works on one device, without accumulate and scaled losses")
+        trained = [slot for slot in self._slots if slot.parameter.grad_req != "null"]
+        weights = [slot.parameter.data() for slot in trained]
+        rescale = self._optimizer.rescale_grad = self._scale / size
+        loss = self._optimizer.minimize(lambda: closure() * rescale, weights, [weight.grad for weight in weights])
+        for slot in trained:
+            slot.use()
+        return loss
+
+    # Checks.
+
+    def _check_manual(self, function: str) -> None:
+        if self._kvstore is not None and self._update_on_kvstore:
+            raise ParameterError(
+                f"{function}() is not supported when parameters are updated on the kvstore: give the trainer "
+                "update_on_kvstore=False"
+            )
+        if self._accumulate > 1:
+            raise ParameterError(
+                f"{function}() does not fit accumulate={self._accumulate}, which counts calls of step()"
+            )
+
+    def _check_settled(self, function: str) -> None:
+        self._start()
+        if self._waiting_batches:
+            raise ParameterError(
+                f"{function}: {self._waiting_batches} of {self._accumulate} batches of an update have been added up, "
+                "and gradients are not in the file: call it after the last of them"
+            )
+
+    def _holders(self) -> list[Any]:
+        """The updaters that keep states: the store's, or one for each device."""
+        return [self._kvstore._updater] if self._update_on_kvstore else self._updaters
+
+    def _state_bytes(self) -> bytes:
+        return _trainer_states.pack(self._holders()[0].get_states(dump_optimizer=True), self._amp_loss_scaler)
+
+    def _set_states(self, states: bytes) -> None:
+        """Everything is looked at before anything changes."""
+        _trainer_states.check(states, self._optimizer, self._params)
+        scaling = _trainer_states.unpack(states, self._amp_loss_scaler)
+        for updater in self._holders():
+            updater.set_states(states)
+        _trainer_states.spread_counts(self._optimizer, [from_index(device).device_id for device in self._devices])
+        if scaling:
+            self._amp_loss_scaler.set_state(scaling)
+
+
+def _on(factor: float | NDArray, device: int) -> float | NDArray:
+    if isinstance(factor, NDArray) and factor._device != device:
+        return factor.as_in_context(from_index(device))
+    return factor
+
+
+def _optimizer_of(given: Any, params: Mapping[str, Any] | None, param_dict: dict[Hashable, Any]) -> Any:
+    if isinstance(given, optimizers.Optimizer):
+        if params:
+            raise ParameterError(
+                f"Trainer: optimizer_params={dict(params)} must be None where the optimizer is made already; give them "
+                "to it, or name the optimizer"
+            )
+        given.param_dict = param_dict
+        return given
+    return optimizers.create(given, param_dict=param_dict, **dict(params or {}))
+
+
+def _batch_size(given: Any, function: str) -> float:
+    try:
+        size = float(given)
+    except (TypeError, ValueError):
+        size = 0.0
+    if isinstance(given, bool) or not 0 < size < float("inf"):
+        raise ArgumentError(f"{function}: batch_size={given!r} is not valid: expected a number above 0")
+    return size

@@ -1,0 +1,257 @@
+"""States of trainers in files: training goes on exactly, and nothing that is wrong with a file changes a trainer."""
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gluonish as mx
+from gluonish import _core, amp, autograd, errors, gluon, nd
+from gluonish.gluon import Trainer, nn
+
+TWO = [mx.cpu(0), mx.cpu(1)]
+ADAM = {"learning_rate": 0.05, "wd": 0.01}
+
+
+def network(ctx=None, units=3):
+    mx.random.seed(5)
+    net = nn.HybridSequential()
+    net.add(nn.Dense(4, activation="relu", in_units=5), nn.BatchNorm(in_channels=4), nn.Dense(units, in_units=4))
+    net.initialize(mx.init.Xavier(), ctx=ctx)
+    return net
+
+
+def train(net, trainer, batches):
+    for batch in batches:
+        x = np.random.default_rng(batch).normal(size=(8, 5))
+        with autograd.record():
+            losses = [(net(part) ** 2).sum(axis=1) for part in gluon.utils.split_and_load(x, net[0].weight.list_ctx())]
+        autograd.backward(losses)
+        trainer.step(8)
+
+
+def values(net):
+    """What is trained; running statistics of several devices are averaged in files."""
+    trained = (p for p in net.collect_params().values() if p.grad_req != "null")
+    return {p.name: p.data(p.list_ctx()[0]).asnumpy() for p in trained}
+
+
+def same(one, other):
+    assert all((a == b).all() for a, b in zip(one.values(), other.values(), strict=True))
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("name", ["sgd", "adam", "lamb", "adamw", "lion", "rmsprop"])
+@pytest.mark.parametrize(("ctx", "on_store"), [(None, None), (TWO, True), (TWO, False)])
+def test_training_goes_on_exactly(name, ctx, on_store, tmp_path):
+    options = {"learning_rate": 0.05} if name != "sgd" else {"learning_rate": 0.05, "momentum": 0.9}
+    net = network(ctx)
+    trainer = Trainer(net, name, options, update_on_kvstore=on_store)
+    train(net, trainer, range(3))
+    net.save_parameters(tmp_path / "net.safetensors")
+    trainer.save_states(tmp_path / "states")
+    train(net, trainer, range(3, 6))
+
+    again = network(ctx)
+    again.load_parameters(tmp_path / "net.safetensors")
+    resumed = Trainer(again, name, {"learning_rate": 7.0}, update_on_kvstore=on_store)
+    resumed.load_states(tmp_path / "states")
+    assert resumed.learning_rate == 0.05
+    assert resumed.optimizer.num_update == 3
+    train(again, resumed, range(3, 6))
+    same(values(net), values(again))
+
+
+def test_states_go_from_one_device_to_two(tmp_path):
+    """Adam counts updates by device: those of a device that the file does not know go on as well."""
+    one, two = network(), network(TWO)
+    first, second = Trainer(one, "adam", ADAM), Trainer(two, "adam", ADAM, update_on_kvstore=False)
+    train(one, first, range(3))
+    one.save_parameters(tmp_path / "net.safetensors")
+    first.save_states(tmp_path / "states")
+    two.load_parameters(tmp_path / "net.safetensors")
+    second.load_states(tmp_path / "states")
+    assert [second.optimizer._all_index_update_counts[i][0] for i in (0, 1)] == [3, 3]
+
+
+def test_a_schedule_goes_on(tmp_path):
+    def trainer_of(net):
+        schedule = mx.lr_scheduler.FactorScheduler(step=2, factor=0.5, base_lr=1.0)
+        return Trainer(net, "sgd", {"lr_scheduler": schedule})
+
+    net = network()
+    trainer = trainer_of(net)
+    train(net, trainer, range(3))
+    trainer.save_states(tmp_path / "states")
+    resumed = trainer_of(net)
+    resumed.load_states(tmp_path / "states")
+    assert resumed.learning_rate == trainer.learning_rate == 0.5
+
+
+def test_the_factor_of_the_loss_goes_on(tmp_path):
+    net = network()
+    with amp.init("float16"):
+        trainer, other = Trainer(net, "sgd"), Trainer(net, "sgd")
+        amp.init_trainer(trainer)
+        trainer._amp_loss_scaler.settle([nd.array([float("inf")])])
+        trainer.save_states(tmp_path / "states")
+        with pytest.raises(errors.FormatError, match="init_trainer"):
+            other.load_states(tmp_path / "states")
+        amp.init_trainer(other)
+        other.load_states(tmp_path / "states")
+        assert other._amp_loss_scaler.loss_scale == 2.0**15
+
+
+# Files that do not fit.
+
+
+def hostile(folder):
+    """Files by what is wrong with them."""
+    net = network()
+    trainer = Trainer(net, "adam", ADAM)
+    train(net, trainer, range(2))
+    good = folder / "good"
+    trainer.save_states(good)
+    data = good.read_bytes()
+    files = {
+        "empty": b"",
+        "cut": data[: len(data) // 2],
+        "one byte short": data[:-1],
+        "damaged header": data[:8] + b"}" + data[9:],
+        "text": b"not states",
+        "pickled": pickle.dumps({0: None}),
+        "code": b"cos\nsystem\n(S'echo hacked'\ntR.",
+        "huge header": (2**62).to_bytes(8, "little") + data[8:],
+    }
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+    nd.save(folder / "arrays.safetensors", {"w": nd.ones(2)})
+    nd.save(folder / "arrays.params", {"w": nd.ones(2)})
+    net.save_parameters(folder / "net.safetensors")
+    other = network(units=2)
+    more = Trainer(other, "adam", ADAM)
+    train(other, more, range(2))
+    more.save_states(folder / "other network")
+    sgd = Trainer(net, "sgd", {"momentum": 0.9})
+    train(net, sgd, range(1))
+    sgd.save_states(folder / "other optimizer")
+    _, names, arrays, texts = _core.load_bytes(data, 0)
+    for change, text in {
+        "other keys": lambda t: t.replace('"states": [[0,', '"states": [[99,'),
+        "no header": lambda t: "{}",
+        "wrong counts": lambda t: t.replace('"num_update": 2', '"num_update": "two"'),
+        "state of code": lambda t: t.replace('{"array": 0}', '{"python/object": "os.system"}'),
+    }.items():
+        written = [(key, text(value)) for key, value in texts.items()]
+        assert written != list(texts.items()), change
+        (folder / change).write_bytes(_core.save_bytes("safetensors", names, arrays, written))
+    return sorted(path for path in folder.iterdir() if path.name != "good")
+
+
+@pytest.mark.parametrize(("ctx", "on_store"), [(None, None), (TWO, True), (TWO, False)])
+def test_hostile_files_leave_the_trainer_as_it_was(ctx, on_store, tmp_path):
+    bad = hostile(tmp_path)
+    nets = [network(ctx), network(ctx)]
+    trainers = [Trainer(net, "adam", ADAM, update_on_kvstore=on_store) for net in nets]
+    for net, trainer in zip(nets, trainers, strict=True):
+        train(net, trainer, range(2))
+    for path in bad:
+        with pytest.raises((errors.FormatError, errors.MXNetError)):
+            trainers[0].load_states(path)
+    for net, trainer in zip(nets, trainers, strict=True):
+        train(net, trainer, range(2, 4))
+    same(values(nets[0]), values(nets[1]))
+
+
+def test_what_is_said_of_wrong_files(tmp_path):
+    hostile(tmp_path)
+    trainer = Trainer(network(), "adam", ADAM)
+    for name, text in {
+        "pickled": "pickle",
+        "arrays.safetensors": "not one of the states",
+        "other optimizer": "states of SGD, and the optimizer is Adam",
+        "other network": r"the state of parameter 6 .*\(2, 4\).*\(3, 4\)",
+        "other keys": "states of parameter 99, but only 8 parameters",
+    }.items():
+        with pytest.raises(ValueError, match=text):
+            trainer.load_states(tmp_path / name)
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        trainer.load_states(tmp_path / "nowhere")
+    with pytest.raises(FileNotFoundError, match="no_folder"):
+        trainer.save_states(tmp_path / "no_folder" / "states")
+    with pytest.raises(TypeError, match="fname must be a str"):
+        trainer.save_states(3)
+    with pytest.raises(NotImplementedError, match="address"):
+        trainer.save_states("s3://bucket/states")
+
+
+# Saves that do not come to their end.
+
+
+def test_a_save_that_fails_keeps_the_old_file(tmp_path, monkeypatch):
+    net = network()
+    trainer = Trainer(net, "adam", ADAM)
+    train(net, trainer, range(1))
+    path = tmp_path / "states"
+    trainer.save_states(path)
+    before = path.read_bytes()
+    train(net, trainer, range(1))
+
+    def full(handle):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        trainer.save_states(path)
+    monkeypatch.undo()
+    assert path.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["states"]
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="processes are killed by a signal that is not here")
+def test_a_killed_save_keeps_the_old_file(tmp_path):
+    path = tmp_path / "states"
+    code = f"""
+        import os, signal
+        import gluonish as mx
+        from gluonish.gluon import Trainer, nn
+        net = nn.Dense(64, in_units=64)
+        net.initialize()
+        trainer = Trainer(net, "sgd", {{"momentum": 0.9}})
+        for i in range(2):
+            net.weight.grad()[:] = 1
+            net.bias.grad()[:] = 1
+            trainer.step(1)
+            if i:
+                os.fsync = lambda handle: os.kill(os.getpid(), signal.SIGKILL)
+            trainer.save_states({str(path)!r})
+            os.rename({str(path)!r}, {str(path)!r}) or print("saved", flush=True)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert done.stdout == "saved\n"
+    net = nn.Dense(64, in_units=64)
+    net.initialize()
+    trainer = Trainer(net, "sgd", {"momentum": 0.9})
+    trainer.load_states(path)
+    assert trainer.optimizer.num_update == 1
+
+
+def test_files_keep_their_permissions_and_links(tmp_path):
+    trainer = Trainer(network(), "sgd")
+    path, link = tmp_path / "states", tmp_path / "link"
+    path.write_bytes(b"old")
+    path.chmod(0o640)
+    link.symlink_to(path)
+    trainer.save_states(link)
+    assert link.is_symlink()
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert Path(link).read_bytes() == path.read_bytes() != b"old"
