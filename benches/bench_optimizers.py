@@ -38,7 +38,12 @@ def gluonish() -> Names:
     def lamb() -> None:
         nd.contrib.multi_lamb_update(*lists, [1] * count, *rates, out=weights)
 
-    return {"adam": adam, "momentum": momentum, "lamb": lamb, "sync": nd.waitall}
+    update, keys = mx.optimizer.get_updater(mx.optimizer.Adam()), list(range(count))
+
+    def optimizer() -> None:
+        update(keys, grads, weights)
+
+    return {"adam": adam, "momentum": momentum, "lamb": lamb, "optimizer": optimizer, "sync": nd.waitall}
 
 
 def torch() -> Names:
@@ -91,6 +96,7 @@ SETUP = {"gluonish": gluonish, "torch": torch, "mxnet": mxnet}
 CASES = [
     Case("adam_fused", {"gluonish": "adam()", "torch": "adam.step()"}, target=1.0),
     Case("adam_foreach", {"gluonish": "adam()", "torch": "adam_foreach.step()"}, target=2.0),
+    Case("adam_optimizer", {"gluonish": "optimizer()", "torch": "adam.step()"}, target=1.0),
     Case("adam_mxnet", {"gluonish": "adam()", "mxnet": "adam()"}, target=1.5),
     Case("momentum_fused", {"gluonish": "momentum()", "torch": "momentum.step()"}, target=1.0),
     Case("momentum_foreach", {"gluonish": "momentum()", "torch": "momentum_foreach.step()"}, target=2.0),

@@ -378,6 +378,26 @@ def test_equations_below_the_smallest_normal_number(scale):
     assert np.array_equal(inverse, np.linalg.inv(plain) * np.inf)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_the_gradient_of_a_determinant_that_is_no_number(dtype, value):
+    x = mnp.array([[value, 1.0], [1.0, 3.0]], dtype)
+    x.attach_grad()
+    with autograd.record():
+        y = mnp.linalg.det(x)
+    y.backward()
+    assert np.isnan(x.grad.asnumpy()).all()
+
+
+def test_the_gradient_of_a_determinant_below_the_smallest_normal_number():
+    x = mnp.array(np.array([[2.0, 1.0], [1.0, 3.0]]) * 2.0**-1040)
+    x.attach_grad()
+    with autograd.record():
+        y = mnp.linalg.det(x)
+    y.backward()
+    np.testing.assert_allclose(x.grad.asnumpy() * 2.0**1000, np.array([[3, -1], [-1, 2]]) * 2.0**-40, rtol=1e-9)
+
+
 def test_equations_of_very_different_scales():
     a = np.diag([1.0, 1e-310, 1e300])
     a[0, 1] = 1e-310

@@ -252,6 +252,33 @@ def test_one_of_your_own_in_the_forms_of_gluon_1_and_2():
         mx.optimizer.Optimizer().update(0, nd.ones(1), nd.ones(1), None)
 
 
+@pytest.mark.parametrize("name", ["sgd", "adam", "muon", "adafactor", "test"])
+def test_a_class_of_a_built_in_one_may_change_its_step(name):
+    seen = []
+
+    class First(REGISTRY.find(name)):
+        def update(self, index, weight, grad, state):
+            seen.append(index)
+            super().update(index, weight, 2 * grad, state)
+
+    class Second(REGISTRY.find(name)):
+        def step(self, indices, weights, grads, states):
+            seen.extend(indices)
+            super().step(indices, weights, [2 * grad for grad in grads], states)
+
+    results = []
+    for klass, factor in ((First, 1), (Second, 1), (REGISTRY.find(name), 2)):
+        update = mx.optimizer.get_updater(klass(multi_precision=True))
+        weights = [nd.ones((2, 2)), nd.ones((2, 2), dtype="float16")]
+        for _ in range(2):
+            update([0, 1], [factor * nd.ones((2, 2), dtype=w.dtype) for w in weights], weights)
+        results.append([w.asnumpy() for w in weights])
+    assert seen == [0, 1] * 4
+    for ours in results[:2]:
+        for one, other in zip(ours, results[2], strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
 def test_registration():
     @mx.optimizer.register
     class Shrink(mx.optimizer.Optimizer):

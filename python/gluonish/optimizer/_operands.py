@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from gluonish import nd
 from gluonish._core import NDArray
 from gluonish.context import Context
@@ -13,7 +15,7 @@ __all__ = ["Factors", "global_norm", "numbers", "scaled_rates"]
 
 def numbers(values: Any, device: Context) -> NDArray:
     """Numbers in double precision, as Python's are."""
-    return nd.array(values, dtype="float64", ctx=device)
+    return nd.array(np.array(values, dtype="float64"), dtype="float64", ctx=device)
 
 
 class Factors:

@@ -122,6 +122,12 @@ class AdamW(Moments):
         rates = super()._rates(indices)
         return rates if self.decay_with_lr else [(lr, wd / self._first_lr, t) for lr, wd, t in rates]
 
+    def _extra(self) -> Any:
+        return self._first_lr
+
+    def _set_extra(self, extra: Any) -> None:
+        self._first_lr = self._number("first learning rate", extra)
+
     def _rule(self) -> tuple[str, tuple[float, ...]]:
         return "_step_adamw", (self.beta1, self.beta2, self.epsilon, float(self.correct_bias))
 

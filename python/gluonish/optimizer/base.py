@@ -192,8 +192,13 @@ class Optimizer:
         indices, weights, grads, states = _lists(index, weight, grad, state)
         masters = [self._parted(s)[0] if self._has_master(w) else None for w, s in zip(weights, states, strict=True)]
         inner = [s if m is None else self._parted(s)[1] for m, s in zip(masters, states, strict=True)]
+        # A class of the user's that overrides update or step, also one of a built-in optimizer, is asked through these.
+        first = next(k for k in type(self).__mro__ if vars(k).keys() & {"_step_masters", "step", "update"})
         with pause():
-            self._step_masters(indices, weights, grads, inner, masters)
+            if "_step_masters" in vars(first):
+                self._step_masters(indices, weights, grads, inner, masters)
+            else:
+                Optimizer._step_masters(self, indices, weights, grads, inner, masters)
 
     def _step_masters(
         self,
@@ -275,13 +280,14 @@ class Optimizer:
     def _multipliers(self, index: Hashable) -> tuple[float, float]:
         """The factors of learning rate and decay of a weight."""
         known = self.param_dict.get(index)
-        name = self._name_of(index)
         if known is not None:
             lr, wd = known.lr_mult, known.wd_mult
         else:
-            lr, wd = (by.get(index, by.get(name, 1.0)) for by in (self.lr_mult, self.wd_mult))
+            name = self.idx2name.get(index)
+            lr = self.lr_mult.get(index, self.lr_mult.get(name, 1.0))
+            wd = self.wd_mult.get(index, self.wd_mult.get(name, 1.0))
         if self._groups:
-            more = self._groups.of(index, name, None if known is None else known.shape)
+            more = self._groups.of(index, self._name_of(index), None if known is None else known.shape)
             lr, wd = lr * more[0], wd * more[1]
         return lr, wd
 

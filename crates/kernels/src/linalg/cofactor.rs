@@ -1,6 +1,6 @@
 //! Cofactor matrices, which are the gradients of determinants.
 use super::lu::{Determinant, Factor, Pivots};
-use super::spectral::{Svd, diagonal};
+use super::spectral::{Svd, diagonal, is_finite};
 use super::work::{Shared, Work, each, memory};
 use super::{Field, in_working_type, square};
 use crate::view::{Cx, Out, View};
@@ -35,6 +35,12 @@ fn cofactors_of<T: Field>(cx: &Cx, a: &View<'_>, out: &Out<'_>) -> Result {
         |(factor, buffer), i| {
             // SAFETY: matrix i of each is this call's alone.
             let Some(determinant) = (unsafe { inverse(factor, buffer, &lu, &to, i, n) }) else {
+                // SAFETY: as above.
+                let (a, mut to_fill) = unsafe { (from.get(i), to.whole(i)) };
+                if !is_finite(a, false) {
+                    to_fill.fill(T::of(f64::NAN)); // as determinants are
+                    return Ok(());
+                }
                 // SAFETY: as above.
                 return unsafe { of_singular(factor, &from, &to, i, n) };
             };

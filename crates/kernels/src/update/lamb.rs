@@ -122,20 +122,47 @@ impl<const N: usize> Shared<N> {
 /// Lanes in which squares are summed.
 const LANES: usize = 16;
 
+/// Calls `f` with each element and the lane that it is of: whole rows of lanes, which the compiler turns into vector
+/// instructions, then what is left.
+#[inline(always)]
+fn in_lanes<T: Value>(
+    n: usize,
+    w: &[T],
+    g: &[T],
+    mean: &mut [T],
+    var: &mut [T],
+    mut f: impl FnMut(usize, T, T, &mut T, &mut T),
+) {
+    for start in (0..n).step_by(LANES) {
+        let row = start..n.min(start + LANES);
+        let (w, g, mean, var) = (&w[row.clone()], &g[row.clone()], &mut mean[row.clone()], &mut var[row]);
+        if let (Ok(w), Ok(g)) = (<&[T; LANES]>::try_from(w), <&[T; LANES]>::try_from(g))
+            && let (Ok(mean), Ok(var)) =
+                (<&mut [T; LANES]>::try_from(&mut *mean), <&mut [T; LANES]>::try_from(&mut *var))
+        {
+            for lane in 0..LANES {
+                f(lane, w[lane], g[lane], &mut mean[lane], &mut var[lane]);
+            }
+        } else {
+            for lane in 0..w.len() {
+                f(lane, w[lane], g[lane], &mut mean[lane], &mut var[lane]);
+            }
+        }
+    }
+}
+
 per_isa! {
     /// The new moments; the sums of the squares of weights and directions.
     fn measure[T: Value](f: &Lamb, rate: &Rate, w: &[T], g: &[T], mean: &mut [T], var: &mut [T]) -> [f64; 2] {
         let n = w.len();
         let (g, mean, var) = (&g[..n], &mut mean[..n], &mut var[..n]);
-        let mut sums = [[T::default(); LANES]; 2];
-        for start in (0..n).step_by(LANES) {
-            for (lane, i) in (start..n.min(start + LANES)).enumerate() {
-                (mean[i], var[i]) = f.moments(g[i], mean[i], var[i]);
-                let to = f.direction(rate, w[i], mean[i], var[i]);
-                sums[0][lane] = sums[0][lane] + w[i] * w[i];
-                sums[1][lane] = sums[1][lane] + to * to;
-            }
-        }
+        let (rate, mut sums) = (*rate, [[T::default(); LANES]; 2]);
+        in_lanes(n, w, g, mean, var, #[inline(always)] |lane, w, g, mean, var| {
+            (*mean, *var) = f.moments(g, *mean, *var);
+            let to = f.direction(&rate, w, *mean, *var);
+            sums[0][lane] = sums[0][lane] + w * w;
+            sums[1][lane] = sums[1][lane] + to * to;
+        });
         sums.map(|lanes| lanes.iter().map(|x| x.to_f64()).sum())
     }
 }
@@ -155,10 +182,12 @@ per_isa! {
     /// The sum of the squares of the rescaled gradient.
     fn squares[T: Value](rescale: f64, g: &[T]) -> f64 {
         let mut sums = [T::default(); LANES];
-        for start in (0..g.len()).step_by(LANES) {
-            for (lane, g) in g[start..g.len().min(start + LANES)].iter().enumerate() {
+        let rows = g.chunks_exact(LANES);
+        let rest = rows.remainder();
+        for row in rows.chain([rest]) {
+            for (sum, g) in sums.iter_mut().zip(row) {
                 let g = *g * T::of(rescale);
-                sums[lane] = sums[lane] + g * g;
+                *sum = *sum + g * g;
             }
         }
         sums.iter().map(|x| x.to_f64()).sum()
@@ -170,16 +199,14 @@ per_isa! {
     fn measure_both[T: Value](f: &Lamb, rate: &Rate, w: &[T], g: &[T], mean: &mut [T], var: &mut [T]) -> [f64; 3] {
         let n = w.len();
         let (g, mean, var) = (&g[..n], &mut mean[..n], &mut var[..n]);
-        let mut sums = [[T::default(); LANES]; 3];
-        for start in (0..n).step_by(LANES) {
-            for (lane, i) in (start..n.min(start + LANES)).enumerate() {
-                (mean[i], var[i]) = f.moments(g[i], mean[i], var[i]);
-                let [to, aside] = f.directions(rate, w[i], g[i], mean[i], var[i]);
-                for (sum, x) in sums.iter_mut().zip([w[i], to, aside]) {
-                    sum[lane] = sum[lane] + x * x;
-                }
+        let (rate, mut sums) = (*rate, [[T::default(); LANES]; 3]);
+        in_lanes(n, w, g, mean, var, #[inline(always)] |lane, w, g, mean, var| {
+            (*mean, *var) = f.moments(g, *mean, *var);
+            let [to, aside] = f.directions(&rate, w, g, *mean, *var);
+            for (sum, x) in sums.iter_mut().zip([w, to, aside]) {
+                sum[lane] = sum[lane] + x * x;
             }
-        }
+        });
         sums.map(|lanes| lanes.iter().map(|x| x.to_f64()).sum())
     }
 }

@@ -87,7 +87,7 @@ impl Formula for Nadam {
         let g = self.gradient.with_decay(g, rate.wd, w);
         let (mean, var) = (blend(self.beta1, mean, g), blend(self.beta2, var, g * g));
         let to = T::of(rate.mix.0) * g + T::of(rate.mix.1) * mean;
-        let deviation = (var / T::of(rate.filled.1)).sqrt() + T::of(self.epsilon);
+        let deviation = (var * T::of(rate.whole().1)).sqrt() + T::of(self.epsilon);
         (w - T::of(rate.lr) * to / deviation, [mean, var, c])
     }
 }
@@ -112,8 +112,8 @@ impl Formula for AdaBelief {
         let mean = blend(self.beta1, mean, g);
         let epsilon = T::of(self.epsilon);
         let var = blend(self.beta2, var, (g - mean) * (g - mean)) + epsilon;
-        let to = mean / T::of(rate.filled.0) / ((var / T::of(rate.filled.1)).sqrt() + epsilon);
-        (w - T::of(rate.lr) * to, [mean, var, c])
+        let deviation = (var * T::of(rate.whole().1)).sqrt() + epsilon;
+        (w - T::of(rate.lr * rate.whole().0) * mean / deviation, [mean, var, c])
     }
 }
 
@@ -134,15 +134,15 @@ impl Lamb {
     /// Where to, from the moments.
     #[inline(always)]
     pub(in crate::update) fn direction<T: Value>(&self, rate: &Rate, w: T, mean: T, var: T) -> T {
-        let (mean, var) = (mean / T::of(rate.filled.0), var / T::of(rate.filled.1));
+        let (mean, var) = (mean * T::of(rate.whole().0), var * T::of(rate.whole().1));
         mean / (var.sqrt() + T::of(self.epsilon)) + T::of(rate.wd) * w
     }
     /// Where to by the mean, as `direction` says, and by the gradient itself.
     #[inline(always)]
     pub(in crate::update) fn directions<T: Value>(&self, rate: &Rate, w: T, g: T, mean: T, var: T) -> [T; 2] {
-        let by = (var / T::of(rate.filled.1)).sqrt() + T::of(self.epsilon);
+        let by = T::of(1.0) / ((var * T::of(rate.whole().1)).sqrt() + T::of(self.epsilon));
         let decay = T::of(rate.wd) * w;
-        [mean / T::of(rate.filled.0) / by + decay, self.gradient.of(g) / by + decay]
+        [mean * T::of(rate.whole().0) * by + decay, self.gradient.of(g) * by + decay]
     }
 }
 impl Formula for Lamb {

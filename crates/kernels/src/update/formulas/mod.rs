@@ -72,6 +72,11 @@ impl Rate {
     pub fn new(lr: f64, wd: f64) -> Rate {
         Rate { lr, wd, eta: 1.0, filled: (1.0, 1.0), mix: (0.0, 1.0) }
     }
+    /// What makes means whole that `filled` says are not.
+    #[inline(always)]
+    pub(super) fn whole(&self) -> (f64, f64) {
+        (1.0 / self.filled.0, 1.0 / self.filled.1)
+    }
     /// For update number `t`, from 1, of means that keep these shares.
     pub fn at(self, t: f64, beta1: f64, beta2: f64) -> Rate {
         Rate { filled: (1.0 - beta1.powf(t), 1.0 - beta2.powf(t)), ..self }
