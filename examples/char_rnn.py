@@ -48,7 +48,7 @@ So long lives this, and this gives life to thee.
 
 WIDTH, EMBEDDING = 256, 64
 BATCH, LENGTH = 32, 64
-RATE = 0.006  # the largest learning rate
+RATE = 0.01  # the largest learning rate
 FORGET = 0.1  # how often a track begins anew
 Texts = tuple[str, str]  # to learn, and to test with
 

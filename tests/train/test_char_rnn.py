@@ -6,7 +6,7 @@ import pytest
 
 import gluonish as mx
 
-STEPS = 400
+STEPS = 700
 GOAL = 6.0
 
 
