@@ -126,7 +126,9 @@ BAD = {
     "count": (packed(counts=[[0, 0, "many"]]), "damaged"),
     "number": (packed(num_update="x"), "damaged"),
     "setting": (packed(settings={"update": 1}), "settings"),
-    "list": (packed(settings={"lr": [1]}), "settings"),
+    "list": (packed(settings={"lr": [1]}), r"lr=\[1\]"),
+    "word": (packed(settings={"lr": "much"}), "lr='much'"),
+    "nan": (packed(settings={"lr": float("nan")}), "lr=nan"),
 }
 
 
@@ -138,6 +140,19 @@ def test_foreign_and_damaged_states_change_nothing(kind):
     before = update.get_states(dump_optimizer=True)
     with pytest.raises(FormatError, match=says):
         update.set_states(data)
+    assert update.get_states(dump_optimizer=True) == before
+
+
+@pytest.mark.parametrize(("name", "extra"), [("lars", 3), ("eve", "x"), ("lars", {"tuple": [1]}), ("adamw", None)])
+def test_what_is_beside_the_states_must_fit_too(name, extra):
+    update, weights = updater(name), arrays(0)
+    step(update, weights, 1)
+    before = update.get_states(dump_optimizer=True)
+    _, names, loaded, texts = mx._core.load_bytes(before, 0)
+    header = {**json.loads(texts["gluonish.optimizer"]), "extra": extra}
+    bad = mx._core.save_bytes("safetensors", names, loaded, [("gluonish.optimizer", json.dumps(header))])
+    with pytest.raises(FormatError, match="do not fit"):
+        update.set_states(bad)
     assert update.get_states(dump_optimizer=True) == before
 
 

@@ -22,6 +22,7 @@ A trainer makes one by name; a step over all weights of a device is one call of 
 0.9
 """
 
+from gluonish.optimizer import contrib
 from gluonish.optimizer.adafactor import Adafactor
 from gluonish.optimizer.adam import AdaBelief, Adam, Adamax, AdamW, Nadam
 from gluonish.optimizer.adaptive import FTML, AdaDelta, AdaGrad, Ftrl, GroupAdaGrad, RMSProp
@@ -67,6 +68,7 @@ __all__ = [
     "Test",
     "Updater",
     "ccSGD",
+    "contrib",
     "create",
     "get_updater",
     "register",

@@ -1,5 +1,6 @@
 """Optimizers whose formula is a row of the op table: one call for all weights of a device."""
 
+import math
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -114,18 +115,27 @@ class Composed(Optimizer):
         state: Any,
         rate: tuple[float, float, float],
     ) -> None:
-        factor = self._factors.factor(self.rescale_grad, self.clip_global_norm, grads, weight.context).reshape(())
-        grad = grad.astype(weight.dtype) * factor.astype(weight.dtype)
+        factor, valid = self._factor(grads, weight)
+        grad = grad.astype(weight.dtype) * factor
         if self.clip_gradient:
             grad = grad.clip(-self.clip_gradient, self.clip_gradient)
-        made = self._new(index, weight, grad, state, rate)
-        _write((weight, state), made, nd.contrib.isfinite(factor))
+        _write((weight, state), self._new(index, weight, grad, state, rate), valid)
+
+    def _factor(self, grads: Sequence[NDArray], weight: NDArray) -> tuple[float | NDArray, bool | NDArray]:
+        """What gradients are multiplied with, and whether that is finite; on the device where only that knows it."""
+        if not isinstance(self.rescale_grad, NDArray) and self.clip_global_norm is None:
+            return self.rescale_grad, math.isfinite(self.rescale_grad)
+        factor = self._factors.factor(self.rescale_grad, self.clip_global_norm, grads, weight.context).reshape(())
+        return factor.astype(weight.dtype), nd.contrib.isfinite(factor)
 
 
-def _write(old: Any, new: Any, valid: NDArray) -> None:
+def _write(old: Any, new: Any, valid: bool | NDArray) -> None:
     """Puts new values where old ones were, if the step is valid."""
     if isinstance(old, NDArray):
-        _core.copy_into(old, nd.where(valid.broadcast_to(old.shape), new, old))
+        if isinstance(valid, NDArray):
+            new = nd.where(valid.broadcast_to(old.shape), new, old)
+        if valid is not False:
+            _core.copy_into(old, new)
     elif old is not None:
         for one, other in zip(old, new, strict=True):
             _write(one, other, valid)

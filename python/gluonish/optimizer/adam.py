@@ -126,7 +126,7 @@ class AdamW(Moments):
         return self._first_lr
 
     def _set_extra(self, extra: Any) -> None:
-        self._first_lr = extra
+        self._first_lr = self._number("first learning rate", extra)
 
     def _rule(self) -> tuple[str, tuple[float, ...]]:
         return "_step_adamw", (self.beta1, self.beta2, self.epsilon, float(self.correct_bias))

@@ -25,7 +25,8 @@ class EMA:
     Parameters
     ----------
     params
-        A block, a ``ParameterDict``, or a list of parameters; they are initialized.
+        A block, a ``ParameterDict``, or a list of parameters; they are initialized. Those without a gradient, as
+        running statistics are, are left out.
     decay
         How much of the mean is kept.
     warmup

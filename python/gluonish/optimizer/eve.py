@@ -94,5 +94,8 @@ class Eve(Moments):
         return self._d, self._loss
 
     def _set_extra(self, extra: Any) -> None:
-        self._d, self._loss = extra
+        d, loss = extra
+        if not all(one is None or isinstance(one, NDArray) for one in (d, loss)):
+            raise TypeError(f"Eve keeps two arrays, not {d!r} and {loss!r}")
+        self._d, self._loss = d, loss
         self._done = set()

@@ -85,7 +85,7 @@ class LARS(SGD):
 
     def _set_extra(self, extra: Any) -> None:
         update, lr, last = extra
-        self._lrs = (int(update), lr, last)
+        self._lrs = (int(update), float(lr), float(last))
 
 
 class _Bounded(Moments):

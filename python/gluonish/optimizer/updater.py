@@ -1,10 +1,12 @@
 """An optimizer with the states of the weights that it updates."""
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from gluonish._core import NDArray
 from gluonish.context import Context
 from gluonish.errors import ArgumentError, FormatError
+from gluonish.lr_scheduler import LRScheduler
 from gluonish.optimizer._states import Kept, pack, unpack
 from gluonish.optimizer.base import Optimizer
 
@@ -101,16 +103,13 @@ class Updater:
         if kept.name != type(own).__name__:
             raise FormatError(f"set_states: these are states of {kept.name}, and the optimizer is {type(own).__name__}")
         settings = _checked_settings(own, kept.settings)
-        if kept.scheduler is not None and own.lr_scheduler is not None:
-            about = dict(kept.scheduler)
-            name = about.pop("class", None)
-            if name != type(own.lr_scheduler).__name__:
-                raise FormatError(
-                    f"set_states: the states were saved with the scheduler {name}, and the optimizer's is "
-                    f"{type(own.lr_scheduler).__name__}"
-                )
-            own.lr_scheduler.load_state_dict(about)
-        own._set_extra(kept.extra)
+        before = own._extra()
+        try:
+            own._set_extra(kept.extra)
+            _load_scheduler(own.lr_scheduler, kept.scheduler)
+        except (TypeError, ValueError) as error:  # all of this package's are one of the two
+            own._set_extra(before)
+            raise FormatError(f"set_states: these states do not fit the optimizer: {error}") from None
         vars(own).update(settings)
         device = own._current()
         own._all_index_update_counts = kept.counts
@@ -129,17 +128,31 @@ def _settings(optimizer: Optimizer) -> dict[str, Any]:
     }
 
 
+def _load_scheduler(scheduler: LRScheduler | None, saved: Any) -> None:
+    if scheduler is None or saved is None:
+        return
+    about = dict(saved)
+    name = about.pop("class", None)
+    if name != type(scheduler).__name__:
+        raise FormatError(f"they were saved with the scheduler {name}, and the optimizer's is {scheduler!r}")
+    scheduler.load_state_dict(about)
+
+
 def _checked_settings(optimizer: Optimizer, saved: Any) -> dict[str, Any]:
     if saved is None:
         return {}
     known = _settings(optimizer)
-    if not isinstance(saved, dict) or any(
-        key not in vars(optimizer) or not (value is None or isinstance(value, bool | int | float | str))
-        for key, value in saved.items()
-    ):
+    if not isinstance(saved, dict) or not all(key in vars(optimizer) for key in saved):
         raise FormatError(f"set_states: the settings of these states are not those of {type(optimizer).__name__}")
-    # What is an array or a scheduler now is not replaced by a number.
-    return {key: value for key, value in saved.items() if key in known}
+    # What is an array now is not replaced by a number.
+    fitting = {key: value for key, value in saved.items() if key in known}
+    for key, value in fitting.items():
+        both = known[key], value
+        numbers = all(isinstance(one, bool | int | float) for one in both)
+        finite = not isinstance(value, float) or math.isfinite(value)
+        if not (finite and (numbers or None in both or all(isinstance(one, str) for one in both))):
+            raise FormatError(f"set_states: {key}={value!r} of these states is not valid; it is {known[key]!r} now")
+    return fitting
 
 
 def get_updater(optimizer: Optimizer) -> Updater:
