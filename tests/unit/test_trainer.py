@@ -150,6 +150,60 @@ def test_parameters_can_move_to_other_devices():
     np.testing.assert_allclose(trained(net, trainer, 1), sgd_by_hand(5), rtol=1e-5)
 
 
+@pytest.mark.parametrize("how", [{}, {"update_on_kvstore": False}, {"kvstore": "local"}])
+def test_values_that_somebody_else_changes_count(how, tmp_path):
+    """Also where the store updates its own copies: loaded parameters are what the next step begins with."""
+    net = linear(TWO)
+    net.save_parameters(tmp_path / "first")
+    trainer = Trainer(net, "sgd", {**SGD, "momentum": 0.0}, **how)
+    trained(net, trainer, 2)
+    net.load_parameters(tmp_path / "first")
+    np.testing.assert_allclose(trained(net, trainer, 3), sgd_by_hand(3, momentum=0.0), rtol=1e-5)
+    np.testing.assert_array_equal(net.weight.data(TWO[0]).asnumpy(), net.weight.data(TWO[1]).asnumpy())
+
+
+class Elsewhere(mx.kvstore.KVStoreBase):
+    """A store of another kind, that updates what it holds."""
+
+    type = "elsewhere"
+
+    def __init__(self):
+        self.local = mx.kv.create("device")
+
+    def is_capable(self, capability):
+        return capability == "optimizer"
+
+    def broadcast(self, key, value, out, priority=0):
+        self.local.broadcast(key, value, out)
+
+    def pushpull(self, key, value, out=None, priority=0):
+        self.local.pushpull(key, value, out)
+
+    def set_optimizer(self, optimizer):
+        self.local.set_optimizer(optimizer)
+
+    def save_optimizer_states(self, fname, dump_optimizer=False):
+        self.local.save_optimizer_states(fname, dump_optimizer)
+
+    def load_optimizer_states(self, fname):
+        self.local.load_optimizer_states(fname)
+
+
+def test_stores_of_other_kinds_update_too(tmp_path):
+    net = linear(TWO)
+    trainer = Trainer(net, "sgd", SGD, kvstore=Elsewhere())
+    np.testing.assert_allclose(trained(net, trainer), sgd_by_hand(3), rtol=1e-5)
+    trainer.save_states(tmp_path / "states")
+    trainer.load_states(tmp_path / "states")
+    np.testing.assert_allclose(trained(net, trainer), sgd_by_hand(6), rtol=1e-5)
+    net.weight.set_data(np.ones((2, 3)))
+    backward(net)
+    with pytest.raises(AssertionError, match="'elsewhere' keeps its own"):
+        trainer.step(6)
+    with pytest.raises(NotImplementedError, match="set_gradient_compression"):
+        trained(net, Trainer(net, "sgd", kvstore=Elsewhere(), compression_params={"type": "2bit"}))
+
+
 def test_a_store_of_the_user():
     net = linear()
     store = mx.kv.create("device")
@@ -335,7 +389,7 @@ def test_wrong_stores():
         Trainer(linear(), "sgd", kvstore="dist_sync").allreduce_grads()
 
 
-@pytest.mark.parametrize("count", [0, -1, 1.5])
+@pytest.mark.parametrize("count", [0, -1, 1.5, "2"])
 def test_wrong_accumulation(count):
     with pytest.raises(ValueError, match="accumulate="):
         Trainer(linear(), "sgd", accumulate=count)

@@ -39,6 +39,10 @@ class Slot:
         """Whether it is time to look again."""
         return self._used is not self.parameter._used
 
+    def version(self) -> int:
+        """The version of the values on the first device."""
+        return _core.version(next(iter(self.weights.values())))
+
     def gradient(self, device: int) -> NDArray:
         """The gradient on a device."""
         gradient: NDArray = self.weights[device].grad

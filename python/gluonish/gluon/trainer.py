@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Hashable, Mapping
+from operator import index
 from typing import Any, NoReturn
 
 from gluonish import _files, nd
@@ -77,18 +78,14 @@ class Trainer:
         self._scale = self._optimizer.rescale_grad
         if not (kvstore is None or isinstance(kvstore, str | stores.KVStoreBase)):
             raise ArgumentError(f"Trainer: kvstore must be a name, a store or None, got {type(kvstore).__name__}")
-        if accumulate != int(accumulate) or accumulate < 1:
-            raise ArgumentError(
-                f"Trainer: accumulate={accumulate!r} is not valid: expected a whole number of at least 1"
-            )
         self._wanted = (kvstore, compression_params, update_on_kvstore)
         self._started = False
         self._kvstore: Any = None
         self._update_on_kvstore: bool | None = None
-        self._stored: set[int] = set()  # numbers of the parameters that the store holds
+        self._stored: dict[int, int] = {}  # parameters that the store holds, by number, and versions of these values
         self._amp_loss_scaler: Any = None
-        self._accumulate, self._waiting_batches, self._waiting_examples = accumulate, 0, 0.0
-        if accumulate > 1:
+        self._accumulate, self._waiting_batches, self._waiting_examples = _count(accumulate), 0, 0.0
+        if self._accumulate > 1:
             for parameter in self._params:
                 if parameter.grad_req == "write":
                     parameter.grad_req = "add"
@@ -170,12 +167,20 @@ class Trainer:
     def save_states(self, fname: PathLike) -> None:
         """Saves what the optimizer keeps: training goes on from it exactly. The old file stays until all is on disk."""
         self._check_settled("save_states")
-        _files.write_whole(_files.local_path(fname, "save_states"), self._state_bytes())
+        path = _files.local_path(fname, "save_states")
+        if self._update_on_kvstore and not isinstance(self._kvstore, stores.KVStore):
+            self._kvstore.save_optimizer_states(path, dump_optimizer=True)
+        else:
+            _files.write_whole(path, self._state_bytes())
 
     def load_states(self, fname: PathLike) -> None:
         """Loads what ``save_states`` saved. A file that does not fit raises, and leaves the trainer as it was."""
         self._check_settled("load_states")
-        self._set_states(_files.read_whole(_files.local_path(fname, "load_states")))
+        path = _files.local_path(fname, "load_states")
+        if self._update_on_kvstore and not isinstance(self._kvstore, stores.KVStore):
+            self._kvstore.load_optimizer_states(path)
+        else:
+            self._set_states(_files.read_whole(path))
 
     # The store.
 
@@ -188,13 +193,28 @@ class Trainer:
                 self._move_to(devices_of(self._params))
         if not self._started:
             self._make_store()
-        if self._kvstore is not None and len(self._stored) < len(self._params):
-            for index, parameter in enumerate(self._params):
-                if index not in self._stored and parameter._copies and parameter.grad_req != "null":
-                    with pause():
-                        arrays = parameter.list_data()
-                        self._kvstore.broadcast(index, arrays[0], arrays)
-                    self._stored.add(index)
+        if self._kvstore is not None:
+            with pause():
+                for slot in self._slots:
+                    if slot.weights and slot.parameter.grad_req != "null":
+                        self._store_value(slot)
+
+    def _store_value(self, slot: Slot) -> None:
+        """Gives the store a parameter: a new one, or one that it updates and whose values somebody else has changed."""
+        known = self._stored.get(slot.key)
+        if known is None:
+            weights = list(slot.weights.values())
+            self._kvstore.broadcast(slot.key, weights[0], weights)
+        elif not self._update_on_kvstore or known == slot.version():
+            return
+        elif isinstance(self._kvstore, stores.KVStore):
+            self._kvstore._replace(slot.key, slot.weights[self._devices[0]])
+        else:
+            raise ParameterError(
+                f"Trainer: the values of parameter '{slot.parameter.name}' were changed, and a store of kind "
+                f"{self._kvstore.type!r} keeps its own: give the trainer update_on_kvstore=False"
+            )
+        self._stored[slot.key] = slot.version()
 
     def _make_store(self) -> None:
         wanted, compression, on_store = self._wanted
@@ -220,27 +240,27 @@ class Trainer:
                 "the trainer holds those that were before: make a new trainer"
             )
         states = self._state_bytes()
-        self._devices, self._started, self._stored = devices, False, set()
+        self._devices, self._started, self._stored = devices, False, {}
         self._updaters = [optimizers.get_updater(self._optimizer) for _ in devices]
         self._make_store()
         self._set_states(states)
 
     def _largest(self) -> int:
-        return max(array.size for parameter in self._params for array in parameter._copies.values())
+        return max((array.size for slot in self._slots for array in slot.weights.values()), default=0)
 
     # A step.
 
     def _move(self, found: list[Slot], size: float) -> None:
         """Updates the parameters that have new gradients, on all their devices."""
-        factor = self._factor(found, size)
         if not self._update_on_kvstore:
             self._sum(found)
-            self._apply(found, factor)
+            self._apply(found, self._factor(found, size))
         elif found:
-            self._optimizer.rescale_grad = _on(factor, self._devices[0])
+            self._optimizer.rescale_grad = _on(self._factor(found, size), self._devices[0])
             self._push(found, [list(slot.weights.values()) for slot in found])
             for slot in found:
                 slot.use()
+                self._stored[slot.key] = slot.version()
 
     def _factor(self, found: list[Slot], size: float) -> float | NDArray:
         """What gradients are multiplied by. An array, which nobody waits for, where the loss is scaled."""
@@ -354,6 +374,16 @@ def _optimizer_of(given: Any, params: Mapping[str, Any] | None, param_dict: dict
         given.param_dict = param_dict
         return given
     return optimizers.create(given, param_dict=param_dict, **dict(params or {}))
+
+
+def _count(accumulate: Any) -> int:
+    try:
+        count = index(accumulate)
+    except TypeError:
+        count = 0
+    if count < 1:
+        raise ArgumentError(f"Trainer: accumulate={accumulate!r} is not valid: expected a whole number of at least 1")
+    return count
 
 
 def _batch_size(given: Any, function: str) -> float:

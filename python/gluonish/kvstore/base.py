@@ -53,6 +53,10 @@ class KVStoreBase:
         """Lets the store update what it holds by the sums that it gets."""
         raise self._lacks("set_optimizer")
 
+    def set_gradient_compression(self, compression_params: Any) -> None:
+        """Lets the store compress what it is given."""
+        raise self._lacks("set_gradient_compression")
+
     def is_capable(self, capability: str) -> bool:
         """Whether the store can do something: run an optimizer (``KVStoreBase.OPTIMIZER``)."""
         raise self._lacks("is_capable")

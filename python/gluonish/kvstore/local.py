@@ -125,6 +125,13 @@ class KVStore(KVStoreBase):
         self.init(key, value)
         self.pull(key, out, priority)
 
+    def _replace(self, key: Key, value: NDArray) -> None:
+        """Another value for a key, whatever updater there is."""
+        held = self._get(key, "replace")
+        _check_fit(key, value, held)
+        with pause():
+            _core.copy_into(held, value)
+
     def row_sparse_pull(self, key: Any, out: Any = None, priority: int = 0, row_ids: Any = None) -> NoReturn:
         """Rows of a sparse value. There are no sparse arrays yet."""
         raise UnsupportedError("row_sparse_pull: waits for sparse arrays, which are not built yet")
