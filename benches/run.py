@@ -42,6 +42,7 @@ GROUPS = [
     "files",
     "blocks",
     "optimizers",
+    "gluon",
 ]
 
 

@@ -1,5 +1,6 @@
-"""The documents name files that are there."""
+"""The documents name files that are there, and their code does what they say."""
 
+import doctest
 import re
 from itertools import product
 from pathlib import Path
@@ -34,3 +35,11 @@ def test_links_between_documents_lead_somewhere(document: Path) -> None:
     links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", document.read_text(encoding="utf-8"))
     missing = [link for link in links if not (document.parent / link).exists()]
     assert not missing, f"{document.name} links to {missing}"
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_code_of_a_document_does_what_it_says(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    flags = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL
+    found = doctest.testfile(str(document), module_relative=False, optionflags=flags, encoding="utf-8")
+    assert found.failed == 0

@@ -15,7 +15,8 @@ class MissingNameError(UnsupportedError, AttributeError):
 def explained(module: str, known: Iterable[str], waiting: Mapping[str, str] | None = None) -> Callable[[str], Any]:
     """A module's ``__getattr__`` that says what a name of MXNet's waits for, or what looks like the missing name.
 
-    ``waiting`` has the names that wait, separated by spaces, by what they wait for; `nd` has its own table.
+    The names that wait are those of `_waiting`; a module outside of its tables has its own in ``waiting``: names,
+    separated by spaces, by what they wait for.
 
     >>> explained("gluonish.nd", ["softmax", "sum"])("softmx")
     Traceback (most recent call last):
@@ -32,8 +33,7 @@ def explained(module: str, known: Iterable[str], waiting: Mapping[str, str] | No
             raise AttributeError(f"{module} has no {name!r}")
         from gluonish._waiting import reason
 
-        inside = module.removeprefix("gluonish.nd").lstrip(".")
-        why = reason(f"{inside}.{name}" if inside else name) if module.startswith("gluonish.nd") else None
+        why = reason(f"{module}.{name}".removeprefix("gluonish."))
         why = why or next((why for why, names in (waiting or {}).items() if name in names.split()), None)
         if why is not None:
             raise MissingNameError(f"{module} has no {name!r} yet: it waits for {why}")

@@ -1,8 +1,8 @@
-"""Names of MXNet's `nd` that are not here, by what they wait for. docs/differences-from-mxnet.md has the same table."""
+"""Names of MXNet that are not here, by what they wait for. docs/differences-from-mxnet.md has the same tables."""
 
-__all__ = ["WAITING", "reason"]
+__all__ = ["GLUON", "WAITING", "reason"]
 
-# What is waited for -> names, with the module inside `nd` before a dot.
+# Of `nd`: what is waited for -> names, with the module inside `nd` before a dot.
 WAITING: dict[str, str] = {
     "detection and spatial transformers": """
         BilinearSampler Correlation Crop GridGenerator ROIPooling SpatialTransformer contrib.DeformableConvolution
@@ -43,10 +43,43 @@ WAITING: dict[str, str] = {
 }
 
 
-def reason(name: str) -> str | None:
-    """What a name waits for; None for one that MXNet does not have.
+# Of Gluon and the modules around training: what is waited for -> names, with the module before a dot.
+GLUON: dict[str, str] = {
+    "symbols": """
+        contrib.amp.convert_model contrib.amp.convert_symbol gluon.SymbolBlock operator.NDArrayOp operator.NumpyOp
+        operator.PythonOp test_utils.check_speed test_utils.check_symbolic_backward test_utils.check_symbolic_forward
+        test_utils.same_symbol_structure test_utils.simple_forward
+    """,
+    "sparse arrays": """
+        gluon.contrib.nn.SparseEmbedding test_utils.create_sparse_array test_utils.create_sparse_array_zd
+        test_utils.rand_sparse_ndarray test_utils.shuffle_csr_column_indices
+    """,
+    "compiled blocks": """
+        test_utils.check_gluon_hybridize_consistency
+    """,
+    "the data pipelines": """
+        gluon.data test_utils.DummyIter test_utils.get_bz2_data test_utils.get_cifar10 test_utils.get_im2rec_path
+        test_utils.get_mnist_iterator test_utils.get_mnist_pkl test_utils.get_mnist_ubyte test_utils.get_zip_data
+    """,
+    "the model zoo": """
+        gluon.model_zoo test_utils.download_model
+    """,
+    "several machines": """
+        kvstore.KVStoreServer
+    """,
+    "nothing: they are the inside of MXNet, not for users": """
+        metric.PearsonCorrelation.update_cov metric.PearsonCorrelation.update_variance random.check_call
+    """,
+}
 
-    >>> reason("sparse"), reason("contrib.box_nms"), reason("Convolutoin")
+
+def reason(name: str) -> str | None:
+    """What a name of MXNet waits for; None for one that MXNet does not have.
+
+    >>> reason("nd.sparse"), reason("nd.contrib.box_nms"), reason("nd.Convolutoin")
     ('sparse arrays and graphs', 'detection and spatial transformers', None)
+    >>> reason("gluon.SymbolBlock")
+    'symbols'
     """
-    return next((why for why, names in WAITING.items() if name in names.split()), None)
+    table, name = (WAITING, name.removeprefix("nd.")) if name.startswith("nd.") else (GLUON, name)
+    return next((why for why, names in table.items() if name in names.split()), None)

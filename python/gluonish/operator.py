@@ -49,7 +49,7 @@ __all__ = [
     "register",
 ]
 
-__getattr__ = explained("gluonish.operator", __all__, {"symbols": "NDArrayOp NumpyOp PythonOp"})
+__getattr__ = explained("gluonish.operator", __all__)
 
 Shapes = Sequence[Sequence[int]]
 Prop = TypeVar("Prop", bound="type[CustomOpProp]")

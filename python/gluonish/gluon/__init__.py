@@ -45,9 +45,6 @@ __all__ = [
 # Imported when they are first used.
 _LATER = frozenset({"contrib", "loss", "metric", "nn", "rnn", "trainer"})
 
-# Names of MXNet's gluon that are not here, by what they wait for.
-_WAITING = {"SymbolBlock": "symbols", "data": "the data pipelines", "model_zoo": "the model zoo"}
-
 
 def __getattr__(name: str) -> Any:
     if name in _LATER:
@@ -56,8 +53,6 @@ def __getattr__(name: str) -> Any:
         from gluonish.gluon.trainer import Trainer
 
         return Trainer
-    if name in _WAITING:
-        raise AttributeError(f"gluonish.gluon has no '{name}' yet: it waits for {_WAITING[name]}")
     from gluonish._missing import explained
 
     return explained("gluonish.gluon", __all__)(name)

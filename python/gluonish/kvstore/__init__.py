@@ -20,4 +20,4 @@ from gluonish.kvstore.teststore import TestStore
 
 __all__ = ["KVStore", "KVStoreBase", "StoreError", "TestStore", "create"]
 
-__getattr__ = explained("gluonish.kvstore", __all__, {"several machines": "KVStoreServer"})
+__getattr__ = explained("gluonish.kvstore", __all__)

@@ -149,16 +149,4 @@ __all__ = [
     "verify_generator",
 ]
 
-WAITING = {
-    "symbols": "check_speed check_symbolic_backward check_symbolic_forward same_symbol_structure simple_forward",
-    "sparse arrays": """
-        create_sparse_array create_sparse_array_zd rand_sparse_ndarray shuffle_csr_column_indices
-    """,
-    "compiled blocks": "check_gluon_hybridize_consistency",
-    "the data pipelines": """
-        DummyIter get_bz2_data get_cifar10 get_im2rec_path get_mnist_iterator get_mnist_pkl get_mnist_ubyte get_zip_data
-    """,
-    "the model zoo": "download_model",
-}
-
-__getattr__ = explained("gluonish.test_utils", __all__, WAITING)
+__getattr__ = explained("gluonish.test_utils", __all__)

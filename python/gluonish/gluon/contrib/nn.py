@@ -6,9 +6,7 @@
 (1, 2, 6, 6)
 """
 
-from typing import Any
-
-from gluonish._missing import MissingNameError, explained
+from gluonish._missing import explained
 from gluonish.gluon.nn import (
     Concurrent,
     HybridConcurrent,
@@ -29,11 +27,4 @@ __all__ = [
     "SyncBatchNorm",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name == "SparseEmbedding":
-        raise MissingNameError(
-            "gluonish.gluon.contrib.nn has no 'SparseEmbedding' yet: it waits for sparse arrays; gluon.nn.Embedding "
-            "has the same values, and a dense gradient"
-        )
-    return explained("gluonish.gluon.contrib.nn", __all__)(name)
+__getattr__ = explained("gluonish.gluon.contrib.nn", __all__)
