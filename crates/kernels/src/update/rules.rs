@@ -73,7 +73,7 @@ at (f, lr, wd, t) => {
 rule!(Adamax, [beta1, beta2] gradient => Adamax { gradient, beta1, beta2 },
     at (f, lr, wd, t) => Rate::new(lr / (1.0 - f.beta1.powf(t)), wd));
 rule!(Nadam, [beta1, beta2, epsilon, schedule_decay] gradient => Nadam { gradient, beta1, beta2, epsilon, schedule_decay },
-    at (f, lr, wd, t) => Nadam::rate(f, lr, wd, t));
+    at (f, lr, wd, t) => f.scheduled(lr, wd, t));
 
 /// A rule that can leave out what makes up for the first updates.
 pub struct Corrected<F> {

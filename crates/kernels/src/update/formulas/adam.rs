@@ -68,7 +68,7 @@ impl Nadam {
         self.beta1 * (1.0 - 0.5 * 0.96_f64.powf(t * self.schedule_decay))
     }
     /// The rate at update `t`, from 1: what the momenta of all updates so far leave.
-    pub fn rate(&self, lr: f64, wd: f64, t: f64) -> Rate {
+    pub fn scheduled(&self, lr: f64, wd: f64, t: f64) -> Rate {
         let (mut product, mut i) = (1.0, 1.0);
         // What is too small to change a sum with 1 need not be known.
         while i <= t && product > 1e-20 {
