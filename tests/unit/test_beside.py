@@ -329,8 +329,8 @@ WITHOUT = {
     "np.linalg": "",
     "np.random": "rand randint randn random random_sample seed standard_exponential standard_normal",
     "npx.random": "seed",
-    "nd": "arange array empty eye from_dlpack from_numpy full linspace load load_frombuffer load_metadata ones save "
-    "to_dlpack_for_read to_dlpack_for_write zeros",
+    "nd": "Custom arange array empty eye from_dlpack from_numpy full linspace load load_frombuffer load_metadata ones "
+    "save to_dlpack_for_read to_dlpack_for_write zeros",
     "nd.contrib": "current_context",
     "nd.random": "randint",
 }

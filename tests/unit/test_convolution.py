@@ -1,5 +1,6 @@
 """What no sample says of convolutions: which algorithm is chosen, and that nothing stale is kept of filters."""
 
+import io
 import subprocess
 import sys
 
@@ -75,6 +76,60 @@ def test_gradients_follow_filters_written_in_place(operands):
     close(grads[1], 3 * grads[0])
 
 
+@pytest.mark.parametrize("share", ["readinto", "from_dlpack", "data"])
+def test_filters_written_by_others_are_packed_again(operands, share):
+    x, w = operands
+    data, weight = mx.nd.array(x), mx.nd.array(w)
+    close(mx.nd.Convolution(data, weight, **FAST).asnumpy(), convolved(x, w))
+    new = (w + 1).tobytes()
+    if share == "readinto":
+        io.BytesIO(new).readinto(weight)
+    else:
+        theirs = np.from_dlpack(weight) if share == "from_dlpack" else np.asarray(weight.data)
+        theirs[...] = w + 1
+        del theirs
+    close(mx.nd.Convolution(data, weight, **FAST).asnumpy(), convolved(x, w + 1))
+
+
+def test_strides_longer_than_the_images():
+    data, weight = mx.nd.ones((1, 2, 5, 5)), mx.nd.ones((2, 2, 3, 3))
+    data.attach_grad()
+    far = {"kernel": (3, 3), "num_filter": 2, "no_bias": True, "stride": (2**31 - 1, 2**31 - 1), "pad": (1, 1)}
+    with mx.autograd.record():
+        y = mx.nd.Convolution(data, weight, **far)
+    y.backward()
+    assert y.shape == (1, 2, 1, 1)
+    expected = np.zeros((1, 2, 5, 5))
+    expected[:, :, :2, :2] = 2
+    assert (data.grad.asnumpy() == expected).all()
+
+
+def test_a_target_that_would_be_cut_unevenly_is_refused():
+    x, w = mx.nd.ones((1, 1, 4)), mx.nd.ones((1, 1, 1))
+    with pytest.raises(ValueError, match=r"target_shape=.* cannot be had with stride=1"):
+        mx.nd.Deconvolution(x, w, kernel=(1,), num_filter=1, target_shape=(3,))
+
+
+EMPTY = """
+import gluonish as mx
+junk = [mx.nd.full((16, 16, 3, 3), 7.0) * 3 for _ in range(8)]
+mx.nd.waitall()
+del junk
+x, w = mx.nd.ones((0, 16, 28, 28)), mx.nd.ones((16, 16, 3, 3))
+w.attach_grad()
+with mx.autograd.record():
+    y = mx.nd.Convolution(x, w, kernel=(3, 3), num_filter=16, no_bias=True)
+print(float(abs(mx.autograd.grad(y, [w])[0]).max().asscalar()))
+"""
+
+
+@pytest.mark.parametrize("algorithm", ["direct", "winograd", "first", "depthwise"])
+def test_no_images_give_no_gradient_by_any_algorithm(monkeypatch, algorithm):
+    monkeypatch.setenv("GLUONISH_CONV", algorithm)
+    done = subprocess.run([sys.executable, "-c", EMPTY], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["0.0"]
+
+
 CODE = """
 from gluonish import _core
 print(_core.conv_choice((8, 64, 56, 56), (64, 64, 3, 3), pad=(1, 1)))
@@ -85,7 +140,7 @@ print(_core.conv_choice((1, 2, 8, 8), (2, 1, 3, 3), groups=2))
 @pytest.mark.parametrize(
     ("asked", "chosen"),
     [("auto", "winograd implicit"), ("implicit", "implicit implicit"), ("direct", "direct implicit"),
-     ("depthwise", "winograd depthwise")],
+     ("depthwise", "winograd depthwise"), ("no-winograd", "direct implicit")],
 )  # fmt: skip
 def test_the_setting_prefers_an_algorithm_where_it_can(monkeypatch, asked, chosen):
     monkeypatch.setenv("GLUONISH_CONV", asked)

@@ -208,3 +208,17 @@ def test_a_step_that_failed_does_not_reach_the_next():
         assert [mean.tolist() for mean in step([1, 2])] == [[1.5, 1.5]] * 2
     with pytest.raises(mx.MXNetError, match="was given up"):
         left.asnumpy()
+
+
+@pytest.mark.parametrize(
+    ("states", "message"),
+    [
+        (lambda: (np.zeros(3, np.float32), mx.nd.ones(3)), "'moving_mean' must be an NDArray"),
+        (lambda: (mx.nd.zeros(1).broadcast_to((3,)), mx.nd.ones(3)), "repeats its elements"),
+        (lambda: 2 * (mx.nd.zeros(3),), "'moving_mean' and 'moving_var' share memory"),
+    ],
+)
+def test_states_that_would_lose_what_is_written_are_refused(states, message):
+    mean, var = states()
+    with autograd.train_mode(), pytest.raises(mx.MXNetError, match=message):
+        mx.nd.BatchNorm(mx.nd.ones((2, 3)), mx.nd.ones(3), mx.nd.zeros(3), mean, var)

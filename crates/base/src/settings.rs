@@ -43,7 +43,7 @@ pub static TABLE: &[Setting] = &[
     Setting {
         name: "GLUONISH_CONV",
         default: "auto",
-        doc: "How convolutions are computed: `auto`, or `implicit`, `direct`, `first`, `winograd`, `depthwise` where that can.",
+        doc: "How convolutions are computed: `auto`, `no-winograd`, or `implicit`, `direct`, `first`, `winograd`, `depthwise` where that can.",
     },
     Setting {
         name: "GLUONISH_FTZ",
@@ -57,7 +57,9 @@ pub static TABLE: &[Setting] = &[
     },
 ];
 
-const CONVOLUTIONS: [&str; 6] = ["auto", "implicit", "direct", "first", "winograd", "depthwise"];
+/// All algorithms but the one whose errors are larger.
+pub const NO_WINOGRAD: &str = "no-winograd";
+const CONVOLUTIONS: [&str; 7] = ["auto", NO_WINOGRAD, "implicit", "direct", "first", "winograd", "depthwise"];
 
 #[derive(Clone, Debug)]
 pub struct Settings {

@@ -335,6 +335,9 @@ impl Storage {
         self.shared.fetch_add(1, Relaxed);
     }
     pub(crate) fn unshare(&self) {
+        // Whoever had the memory may have written to it: its contents need another name.
+        let _still = lock(&self.cold);
+        self.serial.store(0, Relaxed);
         self.shared.fetch_sub(1, Relaxed);
     }
 

@@ -216,10 +216,25 @@ fn product(op: &'static Op, a: &NDArray, b: &NDArray, attrs: &Attrs, device: Dev
     compute(&rows::MATMUL, &[In::Array(&a), In::Array(&b)], &Attrs::new(), device).map_err(|e| e.of_op(op.name))
 }
 
+/// Refuses states that cannot be written without loss, before any is.
+fn check_states(op: &'static Op, ins: &[In<'_>]) -> Result {
+    let states = op.updates.iter().filter_map(|(i, _)| Some((op.inputs[*i].name, ins[*i].array()?)));
+    let mut seen: SmallVec<[(&str, &NDArray); 2]> = SmallVec::new();
+    for (name, state) in states {
+        crate::write::check_apart(state)?;
+        if let Some((other, _)) = seen.iter().find(|(_, s)| s.overlaps(state)) {
+            return Err(Cause::Value(format!("'{other}' and '{name}' share memory; each needs its own")).into());
+        }
+        seen.push((name, state));
+    }
+    Ok(())
+}
+
 /// Applies listed updates and drops what the caller does not get.
 #[inline(always)]
 fn finish(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, mut outs: Outs) -> Result<Outs> {
     if !op.updates.is_empty() && tls().training.get() && op.updates_if.is_none_or(|f| f(attrs)) {
+        check_states(op, ins).map_err(|e| explain(e, op, ins))?;
         for &(input, output) in op.updates {
             if let In::Array(state) = &ins[input] {
                 crate::write::commit(state, &outs[output])?;

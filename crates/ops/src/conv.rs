@@ -231,6 +231,13 @@ fn deconvolution(attrs: &Attrs, data: &Dims) -> Result<Plan> {
                     format!("target_shape={} is larger than what a result can have: {whole} along axis {i}", plan.out);
                 return Err(value(text));
             }
+            if total % 2 != 0 && plan.stride[i] == 1 {
+                let text = format!(
+                    "target_shape={} cannot be had with stride=1 along axis {i}: a result of {whole} loses as much on both sides",
+                    plan.out
+                );
+                return Err(value(text));
+            }
             plan.pad[i] = (total + 1) / 2;
         } else if size[i] != -1 {
             if adj[i] >= plan.stride[i] {

@@ -39,6 +39,7 @@ __all__ = [
 
 # Rows that MXNet has under these names in npx, not in np.
 _ROWS = (
+    "batch_dot",
     "hard_sigmoid",
     "log_sigmoid",
     "digamma",
@@ -73,14 +74,21 @@ __all__ += list(_OWN)
 _LAYERS = {
     "activation": "Activation",
     "batch_norm": "BatchNorm",
+    "convolution": "Convolution",
+    "ctc_loss": "CTCLoss",
+    "deconvolution": "Deconvolution",
     "dropout": "Dropout",
     "embedding": "Embedding",
+    "fully_connected": "FullyConnected",
     "group_norm": "GroupNorm",
     "instance_norm": "InstanceNorm",
     "l2_normalization": "L2Normalization",
     "layer_norm": "LayerNorm",
     "leaky_relu": "LeakyReLU",
+    "pooling": "Pooling",
     "rms_norm": "RMSNorm",
+    "rnn": "RNN",
+    "sequence_mask": "SequenceMask",
 }
 globals().update({name: functions("nd")[row] for name, row in _LAYERS.items()})
 __all__ += list(_LAYERS)

@@ -1,7 +1,7 @@
 //! Which algorithm computes a convolution: a pure function of its shape.
 use super::geometry::{Extent, How};
 use super::{depthwise, winograd};
-use gluonish_base::settings::settings;
+use gluonish_base::settings::{NO_WINOGRAD, settings};
 
 /// How a convolution can be computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,7 +82,8 @@ const TILES: usize = 8;
 /// The algorithm for plain images, of the type that the fast ones are made for; `wanted` is one to prefer where it can
 /// compute this at all.
 pub fn choose(shape: &Shape, pass: Pass, wanted: Option<Algorithm>) -> Algorithm {
-    if let Some(wanted) = wanted.filter(|w| w.suits(shape, pass)) {
+    // Where there are no images, fast algorithms have nothing to make results of.
+    if let Some(wanted) = wanted.filter(|w| shape.count > 0 && w.suits(shape, pass)) {
         return wanted;
     }
     if shape.work() < SMALL {
@@ -124,7 +125,9 @@ impl Algorithm {
             Algorithm::Implicit => true,
             Algorithm::Direct => shape.is_flat() && (groups == 1 || (whole(shape.inputs) && whole(shape.outputs))),
             Algorithm::First => shape.is_flat() && groups == 1 && shape.inputs <= FEW && pass != Pass::Images,
-            Algorithm::Winograd => shape.is_flat() && winograd::suits(shape.kernel, how),
+            Algorithm::Winograd => {
+                settings().conv != NO_WINOGRAD && shape.is_flat() && winograd::suits(shape.kernel, how)
+            }
             Algorithm::Depthwise => {
                 shape.is_flat() && depthwise::suits(shape.kernel, shape.outputs, shape.inputs / groups, how)
             }
@@ -169,6 +172,7 @@ mod tests {
         ] {
             assert_eq!(choose(&shape, pass, None), chosen, "{shape:?} {pass:?}");
             assert_eq!(choose(&shape, pass, Some(Implicit)), Implicit);
+            assert_eq!(choose(&Shape { count: 0, ..shape }, pass, Some(Direct)), Implicit);
         }
         let volume = Shape { size: [4, 56, 56], ..shape(64, 64, 56, 1, 1) };
         assert_eq!(choose(&volume, Pass::Result, Some(Direct)), Implicit);

@@ -72,12 +72,10 @@ impl<T> Wrapped<T> {
 /// As for `forward`, with `x` as the result.
 pub(super) unsafe fn data_grad<T: Real>(threads: usize, [dy, w, dx]: [&Planes<T>; 3], how: &How, mode: Mode) {
     let (inputs, outputs) = (w.channels, w.count / how.groups);
-    for phase in taps(how.stride) {
+    // Strides may be longer than the images: phases that have no place are not even counted.
+    for phase in taps(std::array::from_fn(|i| how.stride[i].min(dx.size[i]))) {
         let grid: Extent = std::array::from_fn(|i| dx.size[i].saturating_sub(phase[i]).div_ceil(how.stride[i]));
         let places: usize = grid.iter().product();
-        if places == 0 {
-            continue;
-        }
         let met: Vec<(Extent, [isize; 3])> = taps(w.size).filter_map(|t| Some((t, met_by(t, phase, how)?))).collect();
         let looks: Vec<[isize; 3]> = met.iter().map(|m| m.1).collect();
         let offsets: Vec<isize> = met.iter().map(|m| offset(m.0, w.by)).collect();

@@ -133,19 +133,28 @@ impl Positions {
         by_dtype!(self.dtype, T => {
             let mut first = None;
             let mut sink = vec![0; count];
+            let mut place = from;
             self.each::<T>(from, &mut sink, |v, _| {
                 if first.is_none() {
-                    first = self.fault(v);
+                    first = self.fault(v, place);
                 }
+                place += 1;
             });
             first.unwrap_or_else(|| Cause::Failed("an index changed while it was read".into()).into())
         })
     }
 
-    fn fault<T: Elem>(&self, v: T) -> Option<Error> {
+    /// What is wrong with the index at a place, if anything is.
+    fn fault<T: Elem>(&self, v: T, place: usize) -> Option<Error> {
         let (i, whole) = integer(v, self.cuts());
         if !whole {
-            return Some(Cause::Value(format!("an index must be a whole number, not {}", v.to_f64())).into());
+            let text = format!(
+                "an index must be a whole number, not {} (number {place} of the indices, into axis {} of size {})",
+                v.to_f64(),
+                self.axis,
+                self.size
+            );
+            return Some(Cause::Value(text).into());
         }
         let n = self.size as i64;
         let inside = match self.bounds {

@@ -129,6 +129,19 @@ impl<'a> Given<'a> {
         }
     }
 
+    /// Refuses another library's array as a state, as what is written to it would be lost.
+    #[cold]
+    fn states_are_ours(&self, op: &'static Op) -> PyResult<()> {
+        let is_made = |a: &NDArray| self.made.iter().any(|m| std::ptr::eq(m.0.as_ptr(), a));
+        let mut states = op.inputs.iter().zip(&self.ins).filter(|(i, _)| i.kind == InputKind::Auxiliary);
+        match states.find(|(_, x)| x.array().is_some_and(is_made)) {
+            Some((i, _)) => {
+                Err(argument(op.name, format!("'{}' must be an NDArray, as the op writes to it in training", i.name)))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// What other libraries gave has no device of its own: it goes where the arrays are.
     #[cold]
     fn bring_together(&mut self) -> PyResult<()> {
@@ -293,6 +306,7 @@ impl<'a> Given<'a> {
     #[inline(always)]
     pub(super) fn complete(&mut self, me: &OpObject) -> PyResult<()> {
         if !self.made.is_empty() {
+            self.states_are_ours(me.op)?;
             self.bring_together()?;
         }
         let all = self.ins.len() >= me.needed && !self.ins.iter().any(|i| matches!(i, In::Absent));
