@@ -56,7 +56,9 @@ def changes_inputs(sample, dtype):
     """Whether a call writes over some of its inputs."""
     values = sample.make(dtype)
     inputs = inputs_of(sample, values, types_of(sample, dtype))
-    arrays = [x for x in inputs if isinstance(x, core.NDArray)] if TABLE[sample.op]["changes"] else []
+    row = TABLE[sample.op]
+    may = row["changes"] or any(x["kind"] == "auxiliary" for x in row["inputs"])
+    arrays = [x for x in inputs if isinstance(x, core.NDArray)] if may else []
     before = [core.to_numpy(x, True).copy() for x in arrays]
     if arrays:
         core.invoke(sample.op, inputs, sample.attrs)

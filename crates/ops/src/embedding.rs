@@ -10,6 +10,8 @@ use gluonish_kernels::{AttrVal, index as k};
 const INPUTS: &[Input] = &[input("data"), parameter("weight")];
 const INPUT_DIM: usize = 0;
 const OUTPUT_DIM: usize = 1;
+/// What `_take_grad` does with positions that are none.
+const RAISE: u8 = 2;
 
 fn infer(c: &Call<'_>, outs: &mut Metas) -> Result {
     let (data, weight) = (&c.ins[0], &c.ins[1]);
@@ -44,8 +46,8 @@ rows! {
             Ok(())
         })
         .grad(&[x(0)], |r| r.grad(1, || {
-            // The indices are known to be rows: what is done with others does not matter.
-            let attrs = [AttrVal::Int(0), AttrVal::Choice(0), AttrVal::Ints(r.input(1).shape)];
+            // Where nobody looks at the result, its error is not known here: no row may take the place of another.
+            let attrs = [AttrVal::Int(0), AttrVal::Choice(RAISE), AttrVal::Ints(r.input(1).shape)];
             r.call(&TAKE_GRAD, &[r.dy(), r.x(0)], &attrs)
         }));
 }

@@ -107,6 +107,7 @@ class Parameter:
         self._sole: NDArray | None = None  # the only copy, where there is one: what data() mostly gives
         self._waiting: _Waiting | None = None
         self._used: dict[int, int] = {}  # versions of gradients, for _freshness
+        self._added_up = False  # whether a trainer made its grad_req "add"
 
     def __repr__(self) -> str:
         return f"{type(self).__name__} {self.name} (shape={self._shape}, dtype={self._dtype})"
@@ -155,6 +156,18 @@ class Parameter:
         if req != self._grad_req:
             self._attach(self._copies.values(), req)
             self._grad_req = req
+
+    def _accumulate(self, wanted: bool) -> None:
+        """Adds gradients up over batches, or ends that where it was a trainer that began it; gradients stay."""
+        req = "add" if wanted else "write"
+        if self._grad_req == ("write" if wanted else "add") and (wanted or self._added_up):
+            before = {device: copy.grad for device, copy in self._copies.items()}
+            self.grad_req = req
+            self._added_up = wanted
+            with pause(), kept([self]):
+                for device, gradient in before.items():
+                    if gradient is not None and gradient is not self._copies[device].grad:
+                        _core.copy_into(_gradient(self._copies[device]), gradient)
 
     # Values.
 

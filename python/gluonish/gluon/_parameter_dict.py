@@ -9,12 +9,10 @@ from gluonish._core import NDArray
 from gluonish._dtype import dtype_name
 from gluonish._files import PathLike
 from gluonish._types import ArrayLike
-from gluonish.autograd import pause
 from gluonish.context import Context
 from gluonish.gluon import _serialization
 from gluonish.gluon._arguments import Contexts
 from gluonish.gluon._errors import ParameterError
-from gluonish.gluon._freshness import kept
 from gluonish.gluon._parameter import Constant, Parameter
 
 __all__ = ["ParameterDict"]
@@ -165,14 +163,8 @@ class ParameterDict:
 
     def zero_grad(self) -> None:
         """Sets all gradients to 0."""
-        by_device: dict[Context, list[NDArray]] = {}
         for parameter in self.values():
-            if parameter.grad_req != "null" and parameter._copies:
-                for gradient in parameter.list_grad():
-                    by_device.setdefault(gradient.ctx, []).append(gradient)
-        with pause(), kept(self.values()):
-            for gradients in by_device.values():
-                nd.reset_arrays(*gradients, num_arrays=len(gradients))
+            parameter.zero_grad()
 
     def reset_ctx(self, ctx: Contexts = None, *, device: Contexts = None) -> None:
         """Moves all parameters to other devices."""

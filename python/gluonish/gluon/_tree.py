@@ -47,6 +47,10 @@ class Tree:
     _label: str  # the same with its class
 
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
+        if not isinstance(prefix, str | None):
+            raise ArgumentError(
+                f"{type(self).__name__}: prefix must be a str, got {type(prefix).__name__}; give blocks to add()"
+            )
         hint = self._alias()
         full, dictionary = _naming.named(hint, prefix, params)
         self.__dict__.update(

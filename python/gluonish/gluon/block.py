@@ -30,6 +30,7 @@ from gluonish.errors import ArgumentError, UnsupportedError
 from gluonish.gluon import _serialization
 from gluonish.gluon._aliases import TorchNames
 from gluonish.gluon._arguments import Contexts, one_of
+from gluonish.gluon._errors import ParameterError
 from gluonish.gluon._hooks import BackwardHook, call_with_backward_hooks
 from gluonish.gluon._located import add_place
 from gluonish.gluon._parameter import Parameter
@@ -69,7 +70,7 @@ class Block(Tree, TorchNames):
     _forward_pre_hooks: dict[int, Callable[..., object]]
     _backward_hooks: dict[int, BackwardHook]
     _pinned: bool | None  # False where eval() pinned it to predict mode
-    _guarded: bool  # whether a call has more to do than forward
+    _guarded = True  # whether a call has more to do than forward; before __init__, to say that it was not called
     _settled = True  # whether nothing is left to do before a forward
 
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
@@ -253,6 +254,8 @@ class Block(Tree, TorchNames):
 
     def _call_guarded(self, args: tuple[Any, ...]) -> Any:
         """A call with hooks, or in a mode that is pinned."""
+        if "_forward_hooks" not in self.__dict__:
+            raise ParameterError(f"{type(self).__name__}: its __init__ does not call super().__init__()")
         before = block_enter(self._label)
         training = _core.is_training()
         device = current_device()

@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable, Mapping
 from operator import index
 from typing import Any, NoReturn
 
-from gluonish import _files, nd
+from gluonish import _files
 from gluonish import kvstore as stores
 from gluonish import optimizer as optimizers
 from gluonish._core import NDArray
@@ -17,6 +17,7 @@ from gluonish.gluon import _trainer_states
 from gluonish.gluon._freshness import kept
 from gluonish.gluon._parameter import ParameterError
 from gluonish.gluon._trained import Slot, StaleGradientError, devices_of, parameters_of, reached
+from gluonish.kvstore.base import check_name
 
 __all__ = ["StaleGradientError", "Trainer"]
 
@@ -85,10 +86,10 @@ class Trainer:
         self._stored: dict[int, int] = {}  # parameters that the store holds, by number, and versions of these values
         self._amp_loss_scaler: Any = None
         self._accumulate, self._waiting_batches, self._waiting_examples = _count(accumulate), 0, 0.0
-        if self._accumulate > 1:
-            for parameter in self._params:
-                if parameter.grad_req == "write":
-                    parameter.grad_req = "add"
+        if isinstance(kvstore, str):
+            check_name(kvstore)
+        for parameter in self._params:
+            parameter._accumulate(self._accumulate > 1)
 
     # The optimizer.
 
@@ -128,12 +129,14 @@ class Trainer:
         self._waiting_batches += 1
         self._waiting_examples += size
         if self._waiting_batches < self._accumulate:
+            self._add_up()
             return loss
         size, self._waiting_batches, self._waiting_examples = self._waiting_examples, 0, 0.0
         with pause():
             self._move(found, size)
             if self._accumulate > 1:
                 self._zero()
+                self._add_up()
         return loss
 
     def allreduce_grads(self) -> None:
@@ -296,13 +299,16 @@ class Trainer:
         for slot in found:
             slot.use()
 
+    def _add_up(self) -> None:
+        """Also gradients of parameters that were frozen until now."""
+        for parameter in self._params:
+            parameter._accumulate(True)
+
     def _zero(self) -> None:
-        trained = [slot for slot in self._slots if slot.parameter.grad_req != "null"]
-        for device in self._devices:
-            gradients = [slot.gradient(device) for slot in trained]
-            nd.reset_arrays(*gradients, num_arrays=len(gradients))
-        for slot in trained:
-            slot.use()
+        for slot in self._slots:
+            if slot.parameter.grad_req != "null":
+                slot.parameter.zero_grad()
+                slot.use()
 
     def _minimize(self, size: float, closure: Callable[[], Any] | None) -> Any:
         """A step of an optimizer that computes the loss itself, as often as it wants."""

@@ -108,17 +108,22 @@ def create(name: str = "local") -> Any:
         ...
     gluonish.errors.ArgumentError: create: 'lokal' is not the name of a store; there are 'device', 'local', ...
     """
+    key = check_name(name)
+    if key in KVStoreBase.kv_registry.names():
+        return KVStoreBase.kv_registry.create(key)
+    from gluonish.kvstore.local import KVStore
+
+    return KVStore(key)
+
+
+def check_name(name: str) -> str:
+    """The name of a kind of stores in small letters; one that is none raises."""
     if not isinstance(name, str):
         raise ArgumentError(f"create: name must be a string, got {type(name).__name__}")
     key = name.lower()
-    registry = KVStoreBase.kv_registry
-    if key in registry.names():
-        return registry.create(key)
-    names = sorted({*registry.names(), "local", "device"})
+    names = sorted({*KVStoreBase.kv_registry.names(), "local", "device"})
     if key in names:
-        from gluonish.kvstore.local import KVStore
-
-        return KVStore(key)
+        return key
     known = ", ".join(map(repr, names))
     for what, waiting in _WAITING.items():
         if key in waiting:

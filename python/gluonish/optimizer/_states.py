@@ -15,6 +15,7 @@ __all__ = ["Kept", "pack", "unpack"]
 
 _KEY = "gluonish.optimizer"
 _VERSION = 1
+_MOST = 2**53  # counts beyond are no exact floats
 
 
 class Kept(NamedTuple):
@@ -74,12 +75,12 @@ def unpack(data: Any) -> Kept:
         by_name = dict(zip(names or (), arrays, strict=True))
         counts: dict[int, dict[Hashable, int]] = {}
         for device, key, count in header["counts"]:
-            counts.setdefault(_whole(device), {})[_checked(key)] = _whole(count)
+            counts.setdefault(_count(device), {})[_checked(key)] = _count(count)
         return Kept(
             _text(header["optimizer"]),
             {_checked(key): _grown(tree, by_name) for key, tree in header["states"]},
             counts,
-            _whole(header["num_update"]),
+            _count(header["num_update"]),
             _grown(header["extra"], by_name),
             header["settings"],
             header["scheduler"],
@@ -102,9 +103,9 @@ def _checked(key: Any) -> Hashable:
     return key
 
 
-def _whole(value: Any) -> int:
-    if not isinstance(value, int):
-        raise ValueError(f"{value!r} is not a whole number")
+def _count(value: Any) -> int:
+    if not isinstance(value, int) or not 0 <= value < _MOST:
+        raise ValueError(f"{value!r} is not a number of updates")
     return value
 
 
@@ -132,7 +133,7 @@ def _tree(value: Any, arrays: list[NDArray]) -> Any:
 def _grown(tree: Any, arrays: dict[str, NDArray]) -> Any:
     match tree:
         case {"array": int(i)}:
-            return arrays[f"state.{i}"]
+            return arrays.pop(f"state.{i}")  # each stands in one place: two states of one array would change together
         case {"tuple": list(items)}:
             return tuple(_grown(one, arrays) for one in items)
         case {"list": list(items)}:

@@ -1,6 +1,7 @@
 """What all optimizers are: learning rates and decays of each weight, counts of updates, states, names."""
 
 import math
+import re
 import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, NoReturn, TypeVar
@@ -110,6 +111,8 @@ class Optimizer:
         self.wd = self._number("wd", wd)
         self.clip_gradient = None if clip_gradient is None else self._number("clip_gradient", clip_gradient)
         self.clip_global_norm = None if clip_global_norm is None else self._number("clip_global_norm", clip_global_norm)
+        if self.clip_global_norm == 0:
+            raise ArgumentError(f"{self._name}: clip_global_norm=0 would stop all training; None is no bound")
         self.begin_num_update = self.num_update = int(self._number("begin_num_update", begin_num_update))
         self.multi_precision = multi_precision
         self.idx2name = dict(param_idx2name or {})
@@ -242,7 +245,9 @@ class Optimizer:
     @property
     def learning_rate(self) -> float:
         """The current learning rate."""
-        return self.lr if self.lr_scheduler is None else self.lr_scheduler(self.num_update)
+        if self.lr_scheduler is None:
+            return self.lr
+        return self._number(f"the learning rate of update {self.num_update}", self.lr_scheduler(self.num_update))
 
     def set_learning_rate(self, lr: float) -> None:
         """Sets the learning rate. An optimizer with a scheduler has none to set: that raises UserWarning.
@@ -371,7 +376,16 @@ def create(name: str | Optimizer, **kwargs: Any) -> Optimizer:
         hint = f"did you mean {', '.join(map(repr, close))}? " if close else ""
         known = ", ".join(REGISTRY.names())
         raise ArgumentError(f"{name!r} is not the name of an optimizer; {hint}There are: {known}")
-    return REGISTRY.create(name, **kwargs)
+    try:
+        return REGISTRY.create(name, **kwargs)
+    except TypeError as error:
+        unknown = re.search(r"unexpected keyword argument '(\w+)'", str(error))
+        if unknown is None or isinstance(error, ArgumentError):
+            raise
+        hint = "did you mean learning_rate? " if unknown[1] == "lr" else ""
+        raise ArgumentError(
+            f"{name}: there is no argument {unknown[1]!r}; {hint}help({name!r}) says which are"
+        ) from None
 
 
 def number(what: str, value: Any, low: float = 0.0, high: float = math.inf) -> float:

@@ -1,6 +1,8 @@
 """An optimizer with the states of the weights that it updates."""
 
+import inspect
 import math
+import warnings
 from typing import TYPE_CHECKING, Any
 
 from gluonish._core import NDArray
@@ -147,12 +149,29 @@ def _checked_settings(optimizer: Optimizer, saved: Any) -> dict[str, Any]:
     # What is an array now is not replaced by a number.
     fitting = {key: value for key, value in saved.items() if key in known}
     for key, value in fitting.items():
-        both = known[key], value
-        numbers = all(isinstance(one, bool | int | float) for one in both)
+        both = [one for one in (known[key], value) if one is not None]  # bounds may be None, then or now
+        alike = all(isinstance(one, str) for one in both) or all(isinstance(one, bool | int | float) for one in both)
         finite = not isinstance(value, float) or math.isfinite(value)
-        if not (finite and (numbers or None in both or all(isinstance(one, str) for one in both))):
+        if not (finite and alike and (value is not None or known[key] is None or key.startswith("clip"))):
             raise FormatError(f"set_states: {key}={value!r} of these states is not valid; it is {known[key]!r} now")
+    _check_as_made(optimizer, fitting)
     return fitting
+
+
+def _check_as_made(optimizer: Optimizer, settings: dict[str, Any]) -> None:
+    """Settings in which an optimizer would not be made are refused."""
+    kind = type(optimizer)
+    inits = [vars(k)["__init__"] for k in kind.__mro__[:-1] if "__init__" in vars(k)]
+    taken = {name for init in inits for name in inspect.signature(init).parameters}
+    given = {"learning_rate" if key == "lr" else key: value for key, value in settings.items()}
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            kind(**{key: value for key, value in given.items() if key in taken})
+    except ArgumentError as error:
+        raise FormatError(f"set_states: the settings of these states are not valid: {error}") from None
+    except TypeError:
+        return  # a class of the user's, which is made in another way
 
 
 def get_updater(optimizer: Optimizer) -> Updater:
