@@ -9,11 +9,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from gluonish import _core
+from gluonish.autograd import pause
 
 if TYPE_CHECKING:
     from gluonish.gluon._parameter import Parameter
 
-__all__ = ["kept"]
+__all__ = ["accumulate", "kept"]
 
 
 @contextmanager
@@ -28,3 +29,17 @@ def kept(parameters: Iterable["Parameter"]) -> Iterator[None]:
     yield
     for parameter, device, gradient in stale:
         parameter._used[device] = _core.version(gradient)
+
+
+def accumulate(parameters: Iterable["Parameter"], wanted: bool) -> None:
+    """Adds gradients up over batches, or ends that where it was a trainer that began it; gradients stay."""
+    for parameter in parameters:
+        if parameter.grad_req != ("write" if wanted else "add") or not (wanted or parameter._added_up):
+            continue
+        before = {device: copy.grad for device, copy in parameter._copies.items()}
+        parameter.grad_req, parameter._added_up = "add" if wanted else "write", wanted
+        with pause(), kept([parameter]):
+            for device, gradient in before.items():
+                now = parameter._copies[device].grad
+                if gradient is not None and now is not None and now is not gradient:
+                    _core.copy_into(now, gradient)

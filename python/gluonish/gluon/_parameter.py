@@ -157,18 +157,6 @@ class Parameter:
             self._attach(self._copies.values(), req)
             self._grad_req = req
 
-    def _accumulate(self, wanted: bool) -> None:
-        """Adds gradients up over batches, or ends that where it was a trainer that began it; gradients stay."""
-        req = "add" if wanted else "write"
-        if self._grad_req == ("write" if wanted else "add") and (wanted or self._added_up):
-            before = {device: copy.grad for device, copy in self._copies.items()}
-            self.grad_req = req
-            self._added_up = wanted
-            with pause(), kept([self]):
-                for device, gradient in before.items():
-                    if gradient is not None and gradient is not self._copies[device].grad:
-                        _core.copy_into(_gradient(self._copies[device]), gradient)
-
     # Values.
 
     def initialize(

@@ -14,6 +14,7 @@ from gluonish.autograd import pause
 from gluonish.context import from_index
 from gluonish.errors import ArgumentError, UnsupportedError
 from gluonish.gluon import _trainer_states
+from gluonish.gluon._freshness import accumulate as accumulate_in
 from gluonish.gluon._freshness import kept
 from gluonish.gluon._parameter import ParameterError
 from gluonish.gluon._trained import Slot, StaleGradientError, devices_of, parameters_of, reached
@@ -88,8 +89,7 @@ class Trainer:
         self._accumulate, self._waiting_batches, self._waiting_examples = _count(accumulate), 0, 0.0
         if isinstance(kvstore, str):
             check_name(kvstore)
-        for parameter in self._params:
-            parameter._accumulate(self._accumulate > 1)
+        accumulate_in(self._params, self._accumulate > 1)
 
     # The optimizer.
 
@@ -129,14 +129,14 @@ class Trainer:
         self._waiting_batches += 1
         self._waiting_examples += size
         if self._waiting_batches < self._accumulate:
-            self._add_up()
+            accumulate_in(self._params, True)  # also those that were frozen until now
             return loss
         size, self._waiting_batches, self._waiting_examples = self._waiting_examples, 0, 0.0
         with pause():
             self._move(found, size)
             if self._accumulate > 1:
                 self._zero()
-                self._add_up()
+                accumulate_in(self._params, True)
         return loss
 
     def allreduce_grads(self) -> None:
@@ -298,11 +298,6 @@ class Trainer:
             updater(keys, [weight.grad for weight in weights], weights)
         for slot in found:
             slot.use()
-
-    def _add_up(self) -> None:
-        """Also gradients of parameters that were frozen until now."""
-        for parameter in self._params:
-            parameter._accumulate(True)
 
     def _zero(self) -> None:
         for slot in self._slots:
