@@ -443,7 +443,7 @@ impl Storage {
     /// The outcome of a write, by its holder: an error, or a value that is there or will be when `issued` has retired.
     pub(crate) fn conclude(&self, write: Write, error: Option<&Error>, issued: Option<Fence>) {
         let plain = error.is_none() && issued.is_none();
-        if plain && (write == Write::Update || self.gate.state() & POISON == 0) {
+        if plain && (write.reads() || self.gate.state() & POISON == 0) {
             return;
         }
         // In one step: others may look for errors of retired work at any time.
@@ -460,7 +460,7 @@ impl Storage {
                 cold.error = Some(e.clone());
                 self.gate.set(POISON);
             }
-            None if write != Write::Update => {
+            None if !write.reads() => {
                 cold.error = None;
                 self.gate.clear(POISON);
             }

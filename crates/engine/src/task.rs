@@ -19,6 +19,16 @@ pub enum Write {
     Update,
     /// Replaces it if the task succeeds; otherwise the old value stays. For state that a failure must not spoil.
     Commit,
+    /// Changes it as `Update` does, but where another input's value is an error the old value stays. For what is trained: a
+    /// batch that failed must not spoil it.
+    Keep,
+}
+
+impl Write {
+    /// Whether the value that was there matters.
+    pub(crate) fn reads(self) -> bool {
+        matches!(self, Write::Update | Write::Keep)
+    }
 }
 
 /// Which threads, or which stream, run a task.
@@ -38,7 +48,8 @@ pub struct Push<'a> {
     /// For errors and profiles.
     pub op: &'static str,
     pub reads: &'a [&'a Var],
-    /// A variable that is read and written belongs here alone, as an `Update`; one that is in both lists counts as that.
+    /// A variable that is read and written belongs here alone, as an `Update` or `Keep`; one that is in both lists counts as
+    /// an `Update` unless it says `Keep`.
     pub writes: &'a [(&'a Var, Write)],
     pub device: Device,
     pub lane: Lane,
@@ -123,7 +134,7 @@ impl Task {
         let mut writes: SmallVec<[Output; 2]> = SmallVec::with_capacity(p.writes.len());
         for &(var, kind) in p.writes {
             let listed_before = written.repeat && writes.iter().any(|w| w.var.same(var));
-            let kind = if read.has(var.id()) { Write::Update } else { kind };
+            let kind = if read.has(var.id()) && !kind.reads() { Write::Update } else { kind };
             writes.push(Output { var: var.clone(), kind, released: AtomicBool::new(listed_before), listed_before });
         }
         let read_only = p.reads.iter().filter(|r| !written.has(r.id()));
@@ -272,7 +283,7 @@ impl Task {
 
     /// Variables whose value matters to the result.
     fn inputs(&self) -> impl Iterator<Item = &Var> {
-        let updated = self.outputs().filter(|w| w.kind == Write::Update).map(|w| &w.var);
+        let updated = self.outputs().filter(|w| w.kind.reads()).map(|w| &w.var);
         self.reads.iter().chain(updated)
     }
 
@@ -318,8 +329,9 @@ impl Task {
     fn finish(&self, outcome: &Outcome, issued: Option<Fence>) {
         let error = outcome.error();
         let _completing = here::completing();
+        let skipped = matches!(outcome, Outcome::Skipped(_));
         for w in self.outputs() {
-            w.hand_out(error, issued);
+            w.hand_out(error.filter(|_| !(skipped && w.kind == Write::Keep)), issued);
         }
         for v in &self.reads {
             if let Some(fence) = issued {

@@ -47,6 +47,26 @@ fn errors_reach_what_depends_on_them_and_stay() {
 }
 
 #[test]
+fn what_is_kept_outlives_an_input_that_failed_but_not_its_own_failure() {
+    on_both(|| {
+        let v = vars(3);
+        let step = |work: fn() -> gluonish_base::Result| {
+            push_on(CPU, Lane::Compute, &[&v[0]], &[(&v[1], Write::Keep), (&v[2], Write::Keep)], move |_| work());
+        };
+        push(&[], &[&v[0]], |_| Err(failure("gradient")));
+        step(|| panic!("must be skipped"));
+        wait(&v[1]).unwrap();
+        wait(&v[2]).unwrap();
+        assert!(wait(&v[0]).is_err() && engine().wait_all(&no_poll).is_err(), "the error itself is not lost");
+        push(&[], &[&v[0]], |_| Ok(()));
+        step(|| Err(failure("half done")));
+        assert!(wait(&v[1]).is_err() && wait(&v[2]).is_err());
+        step(|| panic!("must be skipped"));
+        assert_eq!(wait(&v[1]).unwrap_err().cause(), &Cause::Failed("half done".into()), "it is read, too");
+    });
+}
+
+#[test]
 fn overwrite_heals_and_update_does_not() {
     on_both(|| {
         let v = vars(4);

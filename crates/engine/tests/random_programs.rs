@@ -47,7 +47,11 @@ fn program(seed: u64, inline: Inline) -> (usize, Vec<Op>) {
             for _ in 0..1 + rng.below(2) {
                 let slot = rng.below(slots as u64) as usize;
                 if writes.iter().all(|w| w.0 != slot) {
-                    writes.push((slot, if rng.one_in(2) { Write::Overwrite } else { Write::Update }));
+                    const KINDS: [Write; 6] = {
+                        use Write::*;
+                        [Overwrite, Overwrite, Update, Update, Commit, Keep]
+                    };
+                    writes.push((slot, KINDS[rng.below(6) as usize]));
                 }
             }
             let fate = match rng.below(24) {
@@ -88,11 +92,13 @@ impl Op {
     /// Inputs in the order in which the engine looks at them.
     fn inputs(&self) -> Vec<usize> {
         let only_read = self.reads.iter().copied().filter(|r| self.writes.iter().all(|w| w.0 != *r));
-        only_read.chain(self.writes.iter().filter(|w| self.is_update(**w)).map(|w| w.0)).collect()
+        let changed = self.writes.iter().filter(|w| matches!(self.kind(**w), Write::Update | Write::Keep));
+        only_read.chain(changed.map(|w| w.0)).collect()
     }
 
-    fn is_update(&self, w: (usize, Write)) -> bool {
-        w.1 == Write::Update || self.reads.contains(&w.0)
+    /// How a slot is written: what is read as well is changed, however it was said.
+    fn kind(&self, w: (usize, Write)) -> Write {
+        if w.1 != Write::Keep && self.reads.contains(&w.0) { Write::Update } else { w.1 }
     }
 
     fn result(&self, inputs: &[u64], slot: usize) -> u64 {
@@ -103,11 +109,13 @@ impl Op {
     fn apply(&self, slots: &mut [Value]) {
         let inputs: std::result::Result<Vec<u64>, u64> = self.inputs().iter().map(|i| slots[*i]).collect();
         for (k, w) in self.writes.iter().enumerate() {
-            slots[w.0] = match &inputs {
-                Err(_) if self.is_update(*w) && slots[w.0].is_err() => slots[w.0],
-                Err(e) => Err(*e),
-                Ok(values) if self.fate == Fate::Works || (self.early && k == 0) => Ok(self.result(values, w.0)),
-                Ok(_) => Err(self.id),
+            let old = slots[w.0];
+            slots[w.0] = match (&inputs, self.kind(*w)) {
+                (Ok(values), _) if self.fate == Fate::Works || (self.early && k == 0) => Ok(self.result(values, w.0)),
+                (_, Write::Commit) | (Err(_), Write::Keep) => old,
+                (Err(_), Write::Update) if old.is_err() => old,
+                (Err(e), _) => Err(*e),
+                (Ok(_), _) => Err(self.id),
             };
         }
     }
@@ -169,7 +177,7 @@ fn try_inline(op: &Op, vars: &[Var]) -> bool {
 
 fn issue(op: &Op, vars: &mut [Var]) {
     if op.fresh {
-        for w in op.writes.iter().filter(|w| !op.is_update(**w)) {
+        for w in op.writes.iter().filter(|w| op.kind(**w) == Write::Overwrite) {
             vars[w.0] = Var::deferred(CPU, if op.id.is_multiple_of(2) { 8 } else { 200 }).unwrap();
         }
     }

@@ -1,5 +1,6 @@
 //! Where work runs: at once in the caller when it is small and its operands are free, else queued with the engine.
 use crate::array::NDArray;
+use crate::beside::Beside;
 use crate::host;
 use crate::invoke::{In, call_kernel, call_over, explain, out_views};
 use gluonish_base::tls::tls;
@@ -242,32 +243,36 @@ pub(crate) fn write_inline(dst: &NDArray, mode: Mode, f: impl FnOnce(&mut [Out<'
 }
 
 /// Storages that the caller alone holds until this is dropped, also when a kernel panics.
-pub(crate) struct Written<'a>(SmallVec<[&'a Var; 4]>);
+pub(crate) struct Written<'a> {
+    /// Of which the first `held` are held.
+    all: Beside<'a>,
+    held: usize,
+}
 
 impl<'a> Written<'a> {
     /// Those of all arrays, or none; never waits.
     pub(crate) fn take(arrays: &'a [NDArray]) -> Option<Written<'a>> {
-        let mut held = Written(SmallVec::new());
-        for a in arrays {
-            let v = a.storage();
-            if !held.covers(a) {
-                if !v.try_write() {
-                    return None;
-                }
-                held.0.push(v);
-            }
+        let mut taken = Written { all: Beside::of(arrays.iter()), held: 0 };
+        let held = taken.all.storages().take_while(|a| a[0].storage().try_write()).count();
+        taken.held = held;
+        if held < taken.all.storages().count() {
+            return None;
         }
-        held.0.iter().for_each(|v| v.bump());
-        Some(held)
+        taken.storages().for_each(|v| v.bump());
+        Some(taken)
+    }
+
+    fn storages(&self) -> impl Iterator<Item = &Var> {
+        self.all.storages().take(self.held).map(|a| a[0].storage())
     }
 
     /// Whether an array lies in one of them.
     pub(crate) fn covers(&self, a: &NDArray) -> bool {
-        self.0.iter().any(|v| v.same(a.storage()))
+        !self.all.in_storage_of(a).is_empty()
     }
 }
 impl Drop for Written<'_> {
     fn drop(&mut self) {
-        self.0.iter().for_each(|v| v.end_write());
+        self.storages().for_each(|v| v.end_write());
     }
 }

@@ -3,6 +3,7 @@
 mod array;
 mod array_bytes;
 mod backward;
+mod beside;
 mod deposit;
 mod emit;
 mod fused;
@@ -32,4 +33,4 @@ pub use tape::{
     Custom, GradReq, Hook, add_hook, attach_grad, detach, drop_graph, forget_held, grad_of, is_leaf, kept_bytes,
     mark_variable, record_custom, remove_hook, visit_held,
 };
-pub use write::{assign, copy_into, invoke_into, invoke_into_all};
+pub use write::{assign, commit_into, copy_into, invoke_into, invoke_into_all};

@@ -1,6 +1,7 @@
 //! Ops that change some of their inputs in place: the steps of optimizers. The kernel writes where the arrays are, without
 //! a copy on the way.
 use crate::array::NDArray;
+use crate::beside::Beside;
 use crate::invoke::{In, Outs, call_kernel, context, device_of, explain, out_views};
 use crate::launch::{Launch, Operands, Written, guarded, in_caller, threads_here};
 use crate::tape;
@@ -31,13 +32,14 @@ pub(crate) fn update(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, dsts: &[&ND
         check_fit(op, &metas[..visible], dsts)?;
     }
     let over = |output| op.overlays.and_then(|f| f(attrs, ins.len(), output));
+    let read = Beside::of(ins.iter().filter_map(In::array));
     let mut outs = SmallVec::<[NDArray; 4]>::new();
     // Results that go to their place in the end, as that is read or of another type.
     let mut later = SmallVec::<[usize; 1]>::new();
     for (k, meta) in metas.iter().enumerate() {
         let fresh = || NDArray::empty(device, meta.dtype, &meta.shape).map_err(|e| explain(e, op, ins));
         let clash = |dst: &NDArray| {
-            let others = ins.iter().filter_map(In::array).any(|a| a.overlaps(dst) && !a.same_layout(dst));
+            let others = read.in_storage_of(dst).iter().any(|a| a.overlaps(dst) && !a.same_layout(dst));
             others || dst.dtype() != meta.dtype
         };
         outs.push(match (over(k), dsts.get(k)) {
@@ -57,21 +59,21 @@ pub(crate) fn update(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, dsts: &[&ND
             (None, None) => fresh()?,
         });
     }
-    if let Some(i) = (1..outs.len()).find(|&i| outs[..i].iter().any(|before| before.shares_elements(&outs[i]))) {
-        let text = format!("two of the arrays that it changes share memory (the last has shape {})", outs[i].shape());
+    if let Some(shared) = Beside::of(outs.iter()).sharing() {
+        let text = format!("two of the arrays that it changes share memory (the last has shape {})", shared.shape());
         return refuse(Cause::Argument(text));
     }
     for dst in outs.iter().chain(dsts.iter().copied()) {
         check_write(op, dst)?;
     }
-    run(op, ins, attrs, &outs)?;
+    run(op, ins, attrs, &outs, &read)?;
     for k in later {
         copy_into(dsts[k], In::Array(&outs[k]))?;
     }
     Ok(outs.into_iter().take(visible).collect())
 }
 
-fn run(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, outs: &[NDArray]) -> Result {
+fn run(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, outs: &[NDArray], read: &Beside<'_>) -> Result {
     let Some(device) = outs.first().map(|o| o.device()) else { return Ok(()) };
     let views: SmallVec<[_; 4]> =
         ins.iter().map(|i| crate::invoke::view_of(i, std::ptr::null(), outs[0].dtype())).collect();
@@ -89,15 +91,13 @@ fn run(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, outs: &[NDArray]) -> Resu
             return in_caller(op, ins, outs, || guarded(op, ins, || call_kernel(op, &cx, ins, &mut to, attrs)));
         }
     }
-    let mut writes: SmallVec<[(&Var, Write); 4]> = SmallVec::new();
-    for out in outs {
-        let v = out.storage();
-        if !writes.iter().any(|(w, _)| w.same(v)) {
-            let read = ins.iter().filter_map(In::array).any(|a| a.storage().same(v));
-            let alone = outs.iter().filter(|o| o.storage().same(v)).count() == 1;
-            let kind = if read || !alone { Write::Update } else { whole_or_part(out, Mode::Write) };
-            writes.push((v, kind));
-        }
-    }
+    let written = Beside::of(outs.iter());
+    let kind = |all: &[&NDArray]| match (read.in_storage_of(all[0]), all) {
+        ([], [out]) => whole_or_part(out, Mode::Write),
+        ([], _) => Write::Update,
+        // What is stepped stays as it was where the gradient is an error.
+        _ => Write::Keep,
+    };
+    let writes: SmallVec<[(&Var, Write); 4]> = written.storages().map(|all| (all[0].storage(), kind(all))).collect();
     Launch { op, cx, cost, device, site: Site::here() }.push(ins, outs, attrs, Mode::Write, &writes)
 }

@@ -1,5 +1,6 @@
 //! Writing into arrays that exist: `out=`, in-place operators, slice assignment, updates of state.
 use crate::array::NDArray;
+use crate::beside::Beside;
 use crate::invoke::{In, call_kernel, context, contiguous_copy, device_of, explain, invoke};
 use crate::launch::{Launch, Operands, guarded, in_caller, threads_here, write_inline};
 use crate::tape;
@@ -98,7 +99,7 @@ pub(crate) fn check_fit(op: &'static Op, made: &[Meta], dsts: &[&NDArray]) -> Re
         let text = format!("{} outputs are made, and 'out' has {} arrays", made.len(), dsts.len());
         return Err(Error::new(Cause::Argument(text)).in_op(op.name));
     }
-    if (1..dsts.len()).any(|i| dsts[..i].iter().any(|before| before.shares_elements(dsts[i]))) {
+    if Beside::of(dsts.iter().copied()).sharing().is_some() {
         let text = "two arrays of 'out' share memory: each output needs its own";
         return Err(Error::new(Cause::Argument(text.into())).in_op(op.name));
     }
@@ -366,7 +367,25 @@ fn run_over(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, dst: &NDArray, mode:
     launch.push(ins, std::slice::from_ref(dst), attrs, mode, &writes)
 }
 
-/// The update of an op's state, outside the graph of gradients: if the op fails, the state stays as it was.
+/// Writes an array of the same shape over all of `state`, outside the graph of gradients: a value that is an error leaves the
+/// state as it was.
+pub fn commit_into(state: &NDArray, value: &NDArray) -> Result {
+    let refuse = |cause: Cause| Err(Error::new(cause).in_op("commit"));
+    if state.shape() != value.shape() {
+        return refuse(Cause::Shape(format!("a value of shape {} for a state of {}", value.shape(), state.shape())));
+    }
+    if state.device() != value.device() {
+        let text = format!("the state is on {}, the value is on {}", state.device().name(), value.device().name());
+        return refuse(Cause::Device(text));
+    }
+    check_write(&rows::COPY, state)?;
+    if value.overlaps(state) {
+        return if value.same_layout(state) { Ok(()) } else { commit(state, &contiguous_copy(value)?) };
+    }
+    commit(state, value)
+}
+
+/// As `commit_into`, for what is known to fit.
 pub(crate) fn commit(state: &NDArray, value: &NDArray) -> Result {
     run_over(&rows::COPY, &[In::Array(value)], &Attrs::new(), state, Mode::Write, Write::Commit)
 }

@@ -148,7 +148,7 @@ fn cases() -> Vec<Case> {
     let mut made = Vec::new();
     let sizes = [[1, 1], [2, 5], [7, 7], [8, 33], [17, 9], [33, 16]];
     let channels = [(1, 3), (3, 7), (7, 17), (17, 33), (33, 1), (64, 40)];
-    let filters = [([1, 1], 0), ([3, 3], 1), ([1, 7], 0), ([5, 3], 2), ([2, 2], 0), ([1, 1], 1), ([3, 3], 4)];
+    let filters = [([1, 1], 0), ([3, 3], 1), ([1, 7], 3), ([5, 3], 2), ([2, 2], 0), ([1, 1], 1), ([3, 3], 4)];
     let mut i = 0;
     for (inputs, outputs) in channels {
         for size in sizes {
@@ -275,6 +275,7 @@ fn bits_do_not_depend_on_threads() {
         wide,
         Case { stride: 2, ..wide },
         Case { kernel: [1, 1], pad: 0, ..wide },
+        Case { size: [17, 17], kernel: [1, 7], pad: 3, ..wide },
         Case { n: 1, inputs: 3, size: [61, 60], kernel: [7, 7], stride: 2, pad: 3, ..wide },
         Case { n: 1, inputs: 256, outputs: 256, size: [5, 5], ..wide },
     ];

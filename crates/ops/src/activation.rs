@@ -138,7 +138,7 @@ rows! {
             r.grad(1, || r.select(above, 0.0, r.mul(r.dy(), r.unary_op(&EXPM1, r.x(0)))));
         });
     ACTIVATION = Op::new("Activation", "An elementwise activation, by its name.", DATA, Body::Compose(activation))
-        .attrs(&[Attr::choice_required("act_type", TYPES, "Which one; 'softrelu' is `log(1 + exp(x))`.")])
+        .attrs(&[Attr::choice_required("act_type", TYPES, "Which one; 'softrelu' is `log(1 + exp(x))`. 'gelu', 'elu' and others are of `LeakyReLU`.")])
         .nd(&["Activation"]);
     LEAKY_RELU = Op::new("LeakyReLU", "An activation that does not end below 0, by its name.", LEAKY_INPUTS, Body::Compose(leaky))
         .attrs(&[

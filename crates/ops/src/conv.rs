@@ -169,7 +169,7 @@ fn plan(attrs: &Attrs, data: &Dims, at: usize) -> Result<Plan> {
     let kernel = attrs.ints(0).copied().unwrap_or(Dims::EMPTY);
     let spatial = kernel.len();
     if !(1..=3).contains(&spatial) || kernel.iter().any(|v| !(1..=LARGEST).contains(v)) {
-        return Err(value(format!("kernel={kernel} must be one to three positive numbers")));
+        return Err(value(format!("kernel={kernel} must be one to three numbers from 1 to {LARGEST}")));
     }
     if data.len() != spatial + 2 {
         let text = format!("data of shape {data} must have {} axes for kernel={kernel}", spatial + 2);
@@ -207,7 +207,7 @@ fn convolution(attrs: &Attrs, data: &Dims) -> Result<Plan> {
         plan.out[i] = out as isize;
     }
     grouped(channels, plan.groups, "channels of data")?;
-    grouped(plan.filters, plan.groups, "num_filter")?;
+    grouped(plan.filters, plan.groups, "filters of num_filter")?;
     Ok(plan)
 }
 
@@ -250,7 +250,7 @@ fn deconvolution(attrs: &Attrs, data: &Dims) -> Result<Plan> {
         }
     }
     grouped(channels, plan.groups, "channels of data")?;
-    grouped(plan.filters, plan.groups, "num_filter")?;
+    grouped(plan.filters, plan.groups, "filters of num_filter")?;
     Ok(plan)
 }
 
@@ -268,7 +268,10 @@ fn finish(c: &Call<'_>, plan: &Plan, filters: Dims, no_bias: bool, outs: &mut Me
     };
     let weight = c.ins[1].shape;
     if !fits(weight, &filters) {
-        return Err(shape_error(format!("weight must have shape {filters}, got {weight}")));
+        return Err(shape_error(format!(
+            "weight must have shape {filters} for data of shape {}, got {weight}",
+            c.ins[0].shape
+        )));
     }
     match (has_bias(c.ins), no_bias) {
         (true, true) => return Err(Cause::Argument("bias is given, but no_bias is True".into()).into()),

@@ -97,12 +97,17 @@ fn plan(attrs: &Attrs, data: &Dims) -> Result<Plan> {
     let channels_last = is_last(attrs.opt_choice(LAYOUT), spatial)?;
     let size = parts(data, channels_last).1;
     if attrs.bool(GLOBAL) {
+        if size.contains(&0) {
+            return Err(Cause::Shape(format!("global_pool has nothing to pool in data of shape {data}")).into());
+        }
         let (ones, zeros) = (Dims::filled(spatial, 1), Dims::filled(spatial, 0));
         return Ok(Plan { kernel: size, stride: ones, pad: zeros, out: ones, channels_last });
     }
     let kernel = attrs.ints(KERNEL).copied().unwrap_or(Dims::EMPTY);
     if kernel.len() != spatial || kernel.iter().any(|k| !(1..=i32::MAX as isize).contains(k)) {
-        return Err(refuse(format!("kernel={kernel} must be {spatial} positive numbers for data of shape {data}")));
+        return Err(refuse(format!(
+            "kernel={kernel} must be {spatial} numbers from 1 to 2147483647 for data of shape {data}"
+        )));
     }
     let stride = per_axis(attrs, STRIDE, "stride", spatial, 1, 1)?;
     let mut pad = per_axis(attrs, PAD, "pad", spatial, 0, 0)?;

@@ -40,7 +40,7 @@ impl Patches {
         let kernel = attrs.ints(at).copied().unwrap_or(Dims::EMPTY);
         let n = kernel.len();
         if !(1..=3).contains(&n) || kernel.iter().any(|k| !(1..=LARGEST).contains(k)) {
-            return Err(value(format!("kernel={kernel} must be one to three positive numbers")));
+            return Err(value(format!("kernel={kernel} must be one to three numbers from 1 to {LARGEST}")));
         }
         if size.len() != n {
             return Err(shape_error(format!("kernel={kernel} does not fit images of {} spatial axes", size.len())));
@@ -99,7 +99,7 @@ fn infer_image(c: &Call<'_>, outs: &mut Metas) -> Result {
     require_float(v, "data")?;
     let size = c.attrs.ints(0).copied().unwrap_or(Dims::EMPTY);
     if size.iter().any(|s| !(0..=LARGEST).contains(s)) {
-        return Err(value(format!("output_size={size} must not be negative")));
+        return Err(value(format!("output_size={size} must be numbers from 0 to {LARGEST}")));
     }
     let patches = Patches::new(c.attrs, 1, &size)?;
     let (taps, count) = (patches.taps(), patches.count());

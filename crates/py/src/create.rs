@@ -117,6 +117,11 @@ fn copy_into(dst: Arg<'_>, src: &Bound<'_, PyAny>) -> PyResult<()> {
     gluonish_graph::copy_into(&dst, value.as_in()).map_err(to_py)
 }
 
+#[pyfunction]
+fn commit_into(state: Arg<'_>, value: Arg<'_>) -> PyResult<()> {
+    gluonish_graph::commit_into(&state, &value).map_err(to_py)
+}
+
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(from_buffer, m)?)?;
     m.add_function(wrap_pyfunction!(to_numpy, m)?)?;
@@ -128,5 +133,6 @@ pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(full, m)?)?;
     m.add_function(wrap_pyfunction!(arange, m)?)?;
     m.add_function(wrap_pyfunction!(copy_to_device, m)?)?;
-    m.add_function(wrap_pyfunction!(copy_into, m)?)
+    m.add_function(wrap_pyfunction!(copy_into, m)?)?;
+    m.add_function(wrap_pyfunction!(commit_into, m)?)
 }

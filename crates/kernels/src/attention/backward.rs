@@ -1,22 +1,18 @@
 //! The gradients of queries, keys and values.
 use super::block::{COLUMNS, Place, ROWS, Scores, Transposed, add_product, with_one};
 use super::forward::Real;
+use super::lines::{Back, Dot};
 use super::{Drop, Heads, How, MANY, Mask, Sizes};
 use crate::gemm::{Mat, Simd, Work, dispatch};
 use crate::map::Map;
-use crate::map::sweep::REPEAT;
 use crate::plain::{Plain, Target, parts, room, with_value};
 use crate::view::{Cx, Out, View};
 use crate::walk::Shared;
-use gluonish_base::isa::isa;
 use gluonish_base::{Result, pool};
 use std::ops::Range;
 use std::sync::OnceLock;
 
-static EXP_BELOW: Map = crate::map!(float | i, x, top | i.exp(i.sub(x, top)));
 static MUL: Map = crate::map!(float | i, x, y | i.mul(x, y));
-/// `p * (d - dot)`
-static SOFTMAX_BACK: Map = crate::map!(float | i, p, d, dot | i.mul(p, i.sub(d, dot)));
 
 /// Where gradients go.
 pub struct Grads<'a> {
@@ -84,15 +80,11 @@ impl<T: Real> Work<T> for Run<'_, T> {
         let mut dots = room::<T>(count * sizes.rows)?;
         let to = Shared(dots.as_mut_ptr());
         pool::run(count, self.cx.threads, |h| {
-            let mut products = vec![T::default(); sizes.depth];
+            let (b, head) = (h / sizes.heads, h % sizes.heads);
             for i in 0..sizes.rows {
-                let (b, head) = (h / sizes.heads, h % sizes.heads);
-                // SAFETY: rows of results and gradients; each task has its own dots.
-                unsafe {
-                    let pair = [y.row(b, head, i), dy.row(b, head, i)];
-                    crate::plain::apply(&MUL, sizes.depth, products.as_mut_ptr(), pair);
-                    *to.at((h * sizes.rows + i) as isize) = T::total(&products);
-                }
+                let dot = Dot { a: y.row(b, head, i), b: dy.row(b, head, i), n: sizes.depth };
+                // SAFETY: each task has its own dots.
+                unsafe { *to.at((h * sizes.rows + i) as isize) = T::enter(dot) };
             }
         });
         let job = Job {
@@ -161,7 +153,6 @@ impl<T: Real> Job<'_, T> {
         let mut queries = room::<T>(ROWS * wide + S::NR)?;
         let (mut block, mut back) = (room::<T>(ROWS * COLUMNS)?, room::<T>(ROWS * COLUMNS)?);
         let mut spare = room::<T>(COLUMNS)?;
-        let none = T::from_f64(f64::NEG_INFINITY);
         // SAFETY: rows and columns are within the sizes; buffers have room for a block; the gradients belong to this task.
         unsafe {
             for column in blocks.map(|b| b * COLUMNS) {
@@ -181,20 +172,20 @@ impl<T: Real> Job<'_, T> {
                         let dy = self.dy.row(batch, head, row);
                         let a = Mat::new(dy, self.dy.stride(), 1);
                         values.times::<S>(n, a, 0, columns, back.as_mut_ptr(), COLUMNS);
-                        for i in 0..n {
-                            let (p, d) = (&mut block[i * COLUMNS..][..columns], &mut back[i * COLUMNS..][..columns]);
-                            let log = *self.logs.ptr().add(line + row + i);
-                            if log == none {
-                                p.fill(T::default());
-                                d.fill(T::default());
-                                continue;
-                            }
-                            with_one(&EXP_BELOW, columns, p.as_mut_ptr(), p.as_ptr(), log);
-                            self.scores.drop_row(at, i, d);
-                            let dot = self.dots[line + row + i];
-                            softmax_back(columns, d.as_mut_ptr(), p.as_ptr(), d.as_ptr(), dot);
-                            self.scores.drop_row(at, i, p);
-                        }
+                        // Dropout lies between the weights and what they mix.
+                        let dropped = |block: &mut [T]| {
+                            (0..n).for_each(|i| self.scores.drop_row(at, i, &mut block[i * COLUMNS..][..columns]));
+                        };
+                        dropped(&mut back);
+                        T::enter(Back {
+                            scores: block.as_mut_ptr(),
+                            grads: back.as_mut_ptr(),
+                            rows: n,
+                            columns,
+                            logs: self.logs.ptr().add(line + row),
+                            dots: self.dots.as_ptr().add(line + row),
+                        });
+                        dropped(&mut block);
                         let (weights, scores) = (Mat::new(block.as_ptr(), 1, COLUMNS as isize), back.as_ptr());
                         if to_keys {
                             let place = ((batch * s.groups + group) * s.columns + column) as isize;
@@ -217,16 +208,4 @@ impl<T: Real> Job<'_, T> {
         }
         Ok(())
     }
-}
-
-/// `out = p * (d - dot)`
-///
-/// # Safety
-/// All lead to `n` values.
-unsafe fn softmax_back<T: Real>(n: usize, out: *mut T, p: *const T, d: *const T, dot: T) {
-    let dot = [dot; REPEAT / 4];
-    let Some(looped) = SOFTMAX_BACK.get(T::CLASS, isa()) else { return };
-    let ins: [*const u8; 3] = [p.cast(), d.cast(), dot.as_ptr().cast()];
-    // SAFETY: the loop fits the machine; the last operand is one repeated value.
-    unsafe { looped(out.cast(), ins.as_ptr(), 0b11, n) }
 }

@@ -8,7 +8,7 @@ use gluonish_base::Result;
 use gluonish_base::isa::isa;
 
 /// Most queries and keys of a block.
-pub(super) const ROWS: usize = 48;
+pub(super) const ROWS: usize = 64;
 pub(super) const COLUMNS: usize = 128;
 
 /// Keys (or values) that are the right operand of a product, transposed: panels of `S::NR` of them, `width` steps each.

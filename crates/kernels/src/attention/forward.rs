@@ -1,44 +1,23 @@
 //! Values mixed by the softmax of the scores.
 use super::block::{COLUMNS, Place, ROWS, Scores, Transposed, add_product, with_one};
+use super::lines::Soften;
 use super::{Drop, Heads, How, MANY, Mask, Sizes};
 use crate::gemm::{Mat, Simd, Work, dispatch};
 use crate::map::Map;
 use crate::plain::{Target, Value, parts, room, with_value};
-use crate::reduce::{Acc, Fold, Max, Sum, fold_tile};
+use crate::registers::Registers;
 use crate::view::{Cx, Out, View};
 use crate::walk::Shared;
 use gluonish_base::{Result, pool};
+use std::ops::Add;
 use std::sync::OnceLock;
 
-static EXP_BELOW: Map = crate::map!(float | i, x, top | i.exp(i.sub(x, top)));
 static MUL: Map = crate::map!(float | i, x, y | i.mul(x, y));
 
-/// A type whose lines are folded.
-pub(super) trait Real: Value + Acc + PartialOrd {
-    fn largest(line: &[Self]) -> Self;
-    fn total(line: &[Self]) -> Self;
-    /// NaN if either is.
-    fn larger(a: Self, b: Self) -> Self;
-}
-macro_rules! real {
-    ($($t:ident)*) => {$(
-        impl Real for $t {
-            #[inline(always)]
-            fn largest(line: &[$t]) -> $t {
-                fold_tile::<$t, Max>(line)
-            }
-            #[inline(always)]
-            fn total(line: &[$t]) -> $t {
-                fold_tile::<$t, Sum>(line)
-            }
-            #[inline(always)]
-            fn larger(a: $t, b: $t) -> $t {
-                Max::join(a, b)
-            }
-        }
-    )*};
-}
-real! { f32 f64 }
+/// A type that scores are computed in.
+pub(super) trait Real: Value + Registers + PartialOrd + Add<Output = Self> {}
+impl Real for f32 {}
+impl Real for f64 {}
 
 /// `softmax(q @ k.T * scale + mask) @ v`, and the logarithm of each row's sum of exponentials in `sums`.
 pub fn forward(
@@ -131,31 +110,21 @@ where
                 let row = rows.start + start;
                 let place = |column: usize, columns: usize| Place { batch, head, row, rows: n, column, columns };
                 scores.scaled_queries(place(0, 0), queries.as_mut_ptr());
-                let (mut tops, mut totals) = ([none; ROWS], [zero; ROWS]);
+                let (mut tops, mut totals) = ([none; ROWS], [0.0; ROWS]);
                 mixed[..n * s.depth].fill(zero);
                 for column in (0..scores.seen(row + n)).step_by(COLUMNS) {
                     let columns = COLUMNS.min(s.columns - column);
                     let at = place(column, columns);
                     scores.compute::<S>(at, queries.as_ptr(), &keys, 0, block.as_mut_ptr(), &mut spare);
-                    for i in 0..n {
-                        let line = &mut block[i * COLUMNS..][..columns];
-                        let top = S::T::larger(tops[i], S::T::largest(line));
-                        if top == none {
-                            line.fill(zero);
-                            continue;
-                        }
-                        with_one(&EXP_BELOW, columns, line.as_mut_ptr(), line.as_ptr(), top);
-                        let total = S::T::total(line);
-                        if tops[i] != top {
-                            let shrink = exp(tops[i], top);
-                            totals[i] = totals[i] * shrink;
-                            let row = mixed.as_mut_ptr().add(i * s.depth);
-                            with_one(&MUL, s.depth, row, row.cast_const(), shrink);
-                            tops[i] = top;
-                        }
-                        totals[i] = totals[i] + total;
-                        scores.drop_row(at, i, line);
-                    }
+                    S::T::enter(Soften {
+                        scores: block.as_mut_ptr(),
+                        columns,
+                        tops: &mut tops[..n],
+                        totals: &mut totals[..n],
+                        mixed: mixed.as_mut_ptr(),
+                        depth: s.depth,
+                    });
+                    (0..n).for_each(|i| scores.drop_row(at, i, &mut block[i * COLUMNS..][..columns]));
                     let a = Mat::new(block.as_ptr(), COLUMNS as isize, 1);
                     let values = v.row(batch, group, column);
                     add_product::<S>([n, s.depth, columns], a, values, v.stride(), mixed.as_mut_ptr(), s.depth, true);
@@ -168,7 +137,7 @@ where
                         *logs.at(at as isize) = none;
                         continue;
                     }
-                    let total = crate::dispatch::Elem::to_f64(totals[i]);
+                    let total: f64 = totals[i];
                     with_one(&MUL, s.depth, out, from, crate::dispatch::Elem::from_f64(1.0 / total));
                     let log = crate::dispatch::Elem::to_f64(tops[i]) + total.ln();
                     *logs.at(at as isize) = crate::dispatch::Elem::from_f64(log);
@@ -177,9 +146,4 @@ where
         }
     }
     Ok(())
-}
-
-/// `exp(a - b)`
-fn exp<T: Real>(a: T, b: T) -> T {
-    T::from_f64((a.to_f64() - b.to_f64()).exp())
 }

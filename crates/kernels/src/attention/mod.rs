@@ -6,6 +6,7 @@
 mod backward;
 mod block;
 mod forward;
+mod lines;
 
 pub use backward::{Grads, backward};
 pub use forward::forward;

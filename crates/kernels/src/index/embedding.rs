@@ -21,7 +21,27 @@ fn place(cx: &Cx, indices: &View<'_>, rows: isize) -> Result {
     copy_view(cx, indices, &Out { view, mode: Mode::Write })?;
     let Some(at) = all.iter().position(|v| !(0..rows as i64).contains(v)) else { return Ok(()) };
     let place = position(at, indices.shape);
-    Err(Cause::Key(format!("index {} at position {place} is out of range: weight has {rows} rows", all[at])).into())
+    let given = given(cx, indices, at)?;
+    Err(Cause::Key(format!("index {given} at position {place} is out of range: weight has {rows} rows")).into())
+}
+
+/// Element `at` in row-major order as it was given, for messages: neither cut to an integer nor rounded.
+#[cold]
+pub(crate) fn given(cx: &Cx, indices: &View<'_>, at: usize) -> Result<String> {
+    let strides = indices.shape.contiguous_strides();
+    macro_rules! all {
+        ($t:ty, $dtype:ident) => {{
+            let mut all = vec![<$t>::default(); indices.size];
+            let view = View::contiguous(all.as_mut_ptr().cast(), DType::$dtype, indices.shape, &strides);
+            copy_view(cx, indices, &Out { view, mode: Mode::Write })?;
+            format!("{:?}", all[at]).trim_end_matches(".0").to_string()
+        }};
+    }
+    Ok(match indices.dtype {
+        d if d.is_float() => all!(f64, F64),
+        DType::U64 => all!(u64, U64),
+        _ => all!(i64, I64),
+    })
 }
 
 /// The coordinates of element `at` in row-major order.

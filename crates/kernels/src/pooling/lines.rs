@@ -35,7 +35,7 @@ impl Axis {
 
     /// The first tap that reads a phase; every `stride`-th from there on does.
     #[inline(always)]
-    fn first_tap(&self, phase: usize) -> usize {
+    pub(super) fn first_tap(&self, phase: usize) -> usize {
         (phase + self.pad) % self.stride
     }
 
@@ -343,24 +343,20 @@ struct SumBack<'a, T> {
 
 /// Sums of what the windows of a row give back.
 #[derive(Clone, Copy)]
-pub(super) struct Given<'a, T> {
-    pub(super) lines: &'a Lines<'a>,
+struct Given<'a, T> {
+    lines: &'a Lines<'a>,
     /// What each window gives, zeros around it.
-    pub(super) g: *const T,
-    /// How far apart such lines of different taps are; 0: one is for all.
-    pub(super) apart: usize,
+    g: *const T,
 }
 impl<I: Float + Vector> Places<I> for Given<'_, I::T> {
     #[inline(always)]
     fn at(self, i: I, phase: usize, place: usize) -> I::V {
         let cols = &self.lines.cols;
         let mut acc = i.c(0.0);
-        let mut tap = cols.first_tap(phase);
-        while tap < cols.kernel {
-            let from = (tap * self.apart + self.lines.before_back + place).wrapping_add_signed(-cols.shift(tap));
+        for tap in (cols.first_tap(phase)..cols.kernel).step_by(cols.stride) {
+            let from = (self.lines.before_back + place).wrapping_add_signed(-cols.shift(tap));
             // SAFETY: zeros before and behind cover what taps reach beyond the windows.
             acc = i.add(acc, unsafe { i.load(self.g.add(from)) });
-            tap += cols.stride;
         }
         acc
     }
@@ -395,7 +391,7 @@ impl<T: Value> Body<T> for SumBack<'_, T> {
                         i.store(to.add(j), v);
                     }
                 }
-                gather(i, &lines, dx.at(0, y, 0), Given { lines: &lines, g: g.cast_const(), apart: 0 });
+                gather(i, &lines, dx.at(0, y, 0), Given { lines: &lines, g: g.cast_const() });
             }
         }
     }

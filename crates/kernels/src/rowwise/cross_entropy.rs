@@ -3,7 +3,7 @@ use super::{Real, Target, real_type, total, values, with_real};
 use crate::convert::copy_view;
 use crate::dispatch::Elem;
 use crate::formula::Float;
-use crate::index::embedding::position;
+use crate::index::embedding::{given, position};
 use crate::linalg::in_lines;
 use crate::map::sweep::Vector;
 use crate::map::{Class, Map};
@@ -13,7 +13,7 @@ use crate::registers::{Body, Registers};
 use crate::softmax::row::Powers;
 use crate::view::{Cx, Mode, Out, View};
 use gluonish_base::isa::isa;
-use gluonish_base::{Cause, DType, Dims, Result, pool};
+use gluonish_base::{Cause, DType, Result, pool};
 
 static SHARE_OF: Map = crate::map!(float | i, x, sum, factor, less | i.sub(i.mul(factor, i.exp(i.sub(x, sum))), less));
 
@@ -46,15 +46,19 @@ fn classes(cx: &Cx, label: &View<'_>, n: usize, how: &Labels) -> Result<Vec<Opti
         if v.fract() == 0.0 && (0.0..n as f64).contains(v) {
             return Ok(Some(*v as usize));
         }
-        Err(out_of_range(*v, at, label.shape, n))
+        Err(out_of_range(cx, label, at, n))
     };
     given.iter().enumerate().map(class).collect()
 }
 
 #[cold]
-fn out_of_range(v: f64, at: usize, shape: &Dims, n: usize) -> gluonish_base::Error {
-    let place = position(at, shape);
-    Cause::Key(format!("label {v} at position {place} is not a class: there are {n}, from 0 on")).into()
+fn out_of_range(cx: &Cx, label: &View<'_>, at: usize, n: usize) -> gluonish_base::Error {
+    let place = position(at, label.shape);
+    let given = match given(cx, label, at) {
+        Ok(given) => given,
+        Err(e) => return e,
+    };
+    Cause::Key(format!("label {given} at position {place} is not a class: there are {n}, from 0 on")).into()
 }
 
 /// The targets of rows.

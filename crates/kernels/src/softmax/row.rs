@@ -83,7 +83,7 @@ impl<I: Float + Vector, const STORES: bool> Terms<I, 1, 1> for Powers<I, STORES>
 
 /// The product of two values, added up.
 #[derive(Clone, Copy)]
-struct Product;
+pub(crate) struct Product;
 impl<I: Float + Vector> Terms<I, 2, 1> for Product {
     const STORES: bool = false;
     #[inline(always)]
@@ -117,7 +117,7 @@ macro_rules! stored {
     ($(#[$doc:meta])* $name:ident { $($field:ident),+ } |$s:ident, $i:ident, $($x:ident),+| $e:expr) => {
         $(#[$doc])*
         #[derive(Clone, Copy)]
-        struct $name<I: Vector> { $($field: I::V),+ }
+        pub(crate) struct $name<I: Vector> { $(pub(crate) $field: I::V),+ }
         impl<I: Float + Vector> Terms<I, { [$(stringify!($x)),+].len() }, 0> for $name<I> {
             const STORES: bool = true;
             #[inline(always)]

@@ -167,6 +167,13 @@ unsafe fn from_sequence(o: *mut PyObject) -> Option<Dims> {
     Dims::new(&object.extract::<Vec<isize>>().ok()?)
 }
 
+/// One of NumPy's truth values, which are no integers.
+#[cold]
+fn numpy_bool(o: &Bound<'_, PyAny>) -> Option<bool> {
+    let kind = o.py().import("numpy").ok()?.getattr("bool_").ok()?;
+    o.is_instance(&kind).ok()?.then(|| o.is_truthy().ok())?
+}
+
 /// The element type that an object names: a dtype, a type such as `numpy.float32`, or a string.
 #[cold]
 pub(crate) fn dtype_of(o: &Bound<'_, PyAny>) -> Option<DType> {
@@ -208,7 +215,10 @@ pub(super) unsafe fn parse(attr: &Attr, o: *mut PyObject, slot: &mut AttrVal) ->
             }
             Kind::Bool if o == Py_True() || o == Py_False() => Some(AttrVal::Bool(o == Py_True())),
             // Gluon's code writes 0 and 1 for truth values.
-            Kind::Bool => int(o).filter(|v| *v == 0 || *v == 1).map(|v| AttrVal::Bool(v == 1)),
+            Kind::Bool => match int(o) {
+                Some(v) => (v == 0 || v == 1).then_some(AttrVal::Bool(v == 1)),
+                None => numpy_bool(&Bound::from_borrowed_ptr(Python::assume_attached(), o)).map(AttrVal::Bool),
+            },
             Kind::OptInt | Kind::OptFloat | Kind::OptInts | Kind::OptDType | Kind::OptChoice(_) if none => {
                 Some(AttrVal::None)
             }

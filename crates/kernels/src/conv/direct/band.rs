@@ -51,6 +51,11 @@ impl<T: Copy + Default> Source<T> {
         Source { ptr, planes: planes.len(), ..*self }
     }
 
+    /// Whether a tap of a place that looks at row (or column) `from` looks at one that exists.
+    pub(super) fn has(&self, axis: usize, from: usize, tap: &[isize; 2]) -> bool {
+        ((from as isize + tap[axis]) as usize) < self.size[axis]
+    }
+
     /// Rows follow each other without gaps.
     pub(super) fn is_flat(&self) -> bool {
         self.by[1] == self.unit as isize && self.by[0] == self.by[1] * self.size[1] as isize

@@ -3,7 +3,7 @@
 //! decides, however places are cut.
 use super::super::blocked::Finish;
 use super::band::{Band, Source};
-use super::tile::{ANY_STEP, Job, Last, Step, is_known, most, multiply};
+use super::tile::{ANY_STEP, Job, Last, Step, Stretch, is_known, most, multiply};
 use crate::gemm::{Real, Scratch, Simd, Slot, Work, dispatch};
 use gluonish_base::pool;
 use std::ops::Range;
@@ -43,6 +43,8 @@ pub(super) struct Target<T> {
 const BAND: usize = 384 << 10;
 /// Bytes of filters that tiles go through before the next ones: they stay in the first-level cache.
 const FILTERS: usize = 24 << 10;
+/// Taps beside the images that are worth walking along columns.
+const WASTE: f64 = 0.02;
 /// Multiplications of a vector that are worth a task.
 const TASK: usize = 20_000;
 
@@ -50,7 +52,35 @@ impl<T: Real> Sweep<'_, T> {
     /// # Safety
     /// The operands are valid for the shapes, and the target overlaps none of the others.
     pub(super) unsafe fn run(&self, threads: usize, images: usize, groups: usize) {
-        dispatch::<T, _>(All { sweep: self, threads, images, groups })
+        let turned: Vec<[isize; 2]> = self.taps.iter().map(|t| [t[1], t[0]]).collect();
+        let turned = self.outside(1).gt(&(self.outside(0) + WASTE)).then(|| self.turned(&turned));
+        dispatch::<T, _>(All { sweep: turned.as_ref().unwrap_or(self), threads, images, groups })
+    }
+
+    /// The part of all taps of all places that looks beside the images along an axis: its sums are zeros.
+    fn outside(&self, axis: usize) -> f64 {
+        // Runs of plain images are rows of filters, which cannot be turned.
+        if self.source.unit == 1 {
+            return 0.0;
+        }
+        let all = self.grid[axis] * self.taps.len();
+        let beside =
+            |place: usize| self.taps.iter().filter(|t| !self.source.has(axis, place * self.step[axis], t)).count();
+        (0..self.grid[axis]).map(beside).sum::<usize>() as f64 / all.max(1) as f64
+    }
+
+    /// The same sums with rows for columns: bands are laid out so, and taps that leave out whole rows are left out.
+    fn turned<'t>(&'t self, taps: &'t [[isize; 2]]) -> Sweep<'t, T> {
+        let turn = |[a, b]: [usize; 2]| [b, a];
+        let (source, target) = (self.source, self.target);
+        Sweep {
+            source: Source { size: turn(source.size), by: [source.by[1], source.by[0]], ..source },
+            grid: turn(self.grid),
+            step: turn(self.step),
+            taps,
+            target: Target { by: turn(target.by), ..target },
+            ..*self
+        }
     }
 }
 
@@ -180,11 +210,25 @@ unsafe fn task<S: Simd>(
     let room = Scratch::<S::T>::take(Slot::A, x.needs(&rows, s.grid[1], s.step, s.taps, s.run));
     // SAFETY: the scratch memory is as large as the band asked for; the image is valid.
     let band: Band<S::T> = unsafe { x.band(&rows, s.grid[1], s.step, s.taps, s.run, room.ptr()) };
-    let runs: Vec<isize> = (0..s.source.planes)
-        .flat_map(|c| s.taps.iter().map(move |t| (c, t)))
-        .map(|(c, t)| c as isize * band.by_plane + t[0] * band.by_row + t[1] * s.source.unit as isize)
-        .collect();
     let vector = s.run * S::LANES;
+    let stretches = |has: &dyn Fn(&[isize; 2]) -> bool| -> Vec<Stretch> {
+        let all = (0..s.source.planes).flat_map(|c| s.taps.iter().map(move |t| (c, t))).enumerate();
+        all.filter(|(_, (_, t))| has(t))
+            .map(|(i, (c, t))| {
+                let x = c as isize * band.by_plane + t[0] * band.by_row + t[1] * s.source.unit as isize;
+                Stretch { x, w: i * vector }
+            })
+            .collect()
+    };
+    let runs = stretches(&|_| true);
+    // Rows of places some of whose taps look beside the image: these are left out.
+    let at_border: Vec<Option<Vec<Stretch>>> = rows
+        .clone()
+        .map(|row| {
+            let has = |t: &[isize; 2]| s.source.has(0, row * s.step[0], t);
+            (!s.taps.iter().all(has)).then(|| stretches(&has))
+        })
+        .collect();
     let w_block = runs.len() * vector;
     let to = s.target;
     let begin = to.first + image * to.by_image + group * s.blocks * to.by_block;
@@ -200,8 +244,12 @@ unsafe fn task<S: Simd>(
         for chunk in deep.chain(runs.is_empty().then_some(None)) {
             let (k, chunk) = chunk.unwrap_or((0, &[]));
             let is_last = (k + 1) * plan.depth >= runs.len();
-            for row in rows.clone() {
+            for (row, at_border) in rows.clone().zip(&at_border) {
                 let x = band.row(row, s.step[0]);
+                let chunk = at_border.as_ref().map_or(chunk, |runs| {
+                    let until = |end: usize| runs.partition_point(|r| r.w < end * plan.depth * vector);
+                    &runs[until(k)..until(k + 1)]
+                });
                 let n = (cols.end - cols.start).div_ceil(plan.pixels);
                 for tile in 0..n {
                     let wide = cols.end - cols.start;
@@ -212,7 +260,7 @@ unsafe fn task<S: Simd>(
                         runs: chunk,
                         len: s.run,
                         step: s.step[1] * s.source.unit,
-                        w: filters.wrapping_add(k * plan.depth * vector),
+                        w: filters,
                         w_block,
                         y: to.ptr.wrapping_add(place),
                         y_step: to.by[1],

@@ -9,8 +9,8 @@ use crate::gemm::{Body, Simd};
 pub(super) struct Job<'a, T> {
     /// What the first result looks at.
     pub x: *const T,
-    /// Where runs of neighbouring values begin, from there; a filter has one value for each.
-    pub runs: &'a [isize],
+    /// Runs of neighbouring values; a filter has one value for each.
+    pub runs: &'a [Stretch],
     /// Values in a run.
     pub len: usize,
     /// Distance between what two neighbouring results look at, where the instance does not know it.
@@ -25,6 +25,13 @@ pub(super) struct Job<'a, T> {
     pub resume: bool,
     /// What becomes of the sums, unless a later tile goes on with them.
     pub last: Option<Last<'a, T>>,
+}
+
+/// Where a run begins: from what the first result looks at, and from the first filter.
+#[derive(Clone, Copy)]
+pub(super) struct Stretch {
+    pub x: isize,
+    pub w: usize,
 }
 
 /// The end of a sum. `scale` and `shift` begin at the channels of the tile, `residual` at its place.
@@ -99,7 +106,8 @@ impl<S: Simd, const P: usize, const V: usize, const STEP: usize, const VECTORS: 
         unsafe {
             let zero = S::splat(S::T::default());
             let mut acc = [[zero; V]; P];
-            let (mut w, next) = (j.w, j.w_block);
+            let next = j.w_block;
+            let mut w: *const S::T;
             macro_rules! value {
                 ($x:expr) => {
                     let x = $x;
@@ -119,8 +127,9 @@ impl<S: Simd, const P: usize, const V: usize, const STEP: usize, const VECTORS: 
             // Neighbours in plain images look at the same values one after the other. Together in one stretch of code,
             // those would be kept, for want of registers in memory.
             let (fours, rest) = if VECTORS { (j.len / 4, j.len % 4) } else { (0, j.len) };
-            for &at in j.runs {
-                let mut x = j.x.wrapping_offset(at);
+            for at in j.runs {
+                let mut x = j.x.wrapping_offset(at.x);
+                w = j.w.wrapping_add(at.w);
                 for _ in 0..fours {
                     value!(x);
                     value!(x.add(1));
