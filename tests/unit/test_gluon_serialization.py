@@ -8,6 +8,7 @@ import gluonish as mx
 from gluonish import gluon, nd
 from gluonish.errors import FormatError
 from gluonish.gluon import DeferredInitializationError, nn
+from gluonish.gluon._walk import saved
 
 TWO = [mx.cpu(0), mx.cpu(1)]
 X = nd.ones((2, 3))
@@ -70,7 +71,7 @@ class TestFormats:
         other.load_parameters(tmp_path / "w")
         assert (other.steps.item(), other.cache.item(), other.scale.data().item()) == (5, 0, 5)
         other.load_parameters(tmp_path / "w", ctx=TWO)
-        assert [ctx.device_id for p in other._saved().values() for ctx in p.list_ctx()] == [0, 1, 0, 1]
+        assert [ctx.device_id for p in saved(other).values() for ctx in p.list_ctx()] == [0, 1, 0, 1]
 
 
 class TestLoading:

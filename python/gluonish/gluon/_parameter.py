@@ -29,6 +29,7 @@ from gluonish.gluon._errors import (
     DeferredShapeError,
     NotInitializedError,
     ParameterError,
+    deferred,
 )
 from gluonish.gluon._freshness import kept
 from gluonish.init import InitDesc, Initializer, create
@@ -410,18 +411,7 @@ class Parameter:
 
     def _deferred_error(self, why: str = "") -> DeferredInitializationError:
         """Says which dimension is unknown, and how to give it."""
-        if self._known():
-            unknown, how = "its shape is known now", "call the block once"
-        elif self._shape is None:
-            unknown, how = "its shape is unknown", "call the block once with data, or give the shape"
-        else:
-            axes = [axis for axis, size in enumerate(self._shape) if size == 0]
-            many = f"dimension{'s' if len(axes) > 1 else ''} {', '.join(map(str, axes))}"
-            unknown = f"{many} of its shape {self._shape} {'are' if len(axes) > 1 else 'is'} unknown"
-            how = "call the block once with data, or give the size when it is made (in_units=, in_channels=, shape=)"
-        return DeferredInitializationError(
-            f"Parameter '{self.name}' has no values yet, because initialization was deferred: {unknown}{why}; {how}"
-        )
+        return deferred(self.name, self._shape, self._known(), why)
 
     def _agreed(self, shape: Shape, what: str) -> Shape:
         """The shape that both are, where one may know what the other does not."""
