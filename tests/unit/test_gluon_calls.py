@@ -140,6 +140,33 @@ class TestBackwardHooks:
         assert [g.item() for g in outputs] == [5, 7]
         assert [g.item() for g in inputs] == [10, 21]
 
+    @pytest.mark.parametrize(
+        ("returned", "message"),
+        [
+            (nd.ones(1), r"a gradient of shape \(1,\) for input 0, whose gradient has shape \(2, 3\)"),
+            ((None, None), "returned 2 gradients, but the block has 1 inputs"),
+            (3, "must return arrays or None, got int"),
+            ((3,), "must return arrays or None"),
+        ],
+    )
+    def test_what_does_not_fit(self, returned, message):
+        block = nn.Sequential(prefix="net_")
+        block.add(nn.Identity())
+        block[0].register_backward_hook(lambda *_: returned)
+        x = nd.ones((2, 3))
+        x.attach_grad()
+        with autograd.record():
+            y = block(x)
+        with pytest.raises(ValueError, match=rf"net\.0 \(Identity\).*{message}"):
+            y.backward()
+
+
+@pytest.mark.parametrize("method", ["register_forward_hook", "register_forward_pre_hook", "register_backward_hook"])
+def test_hooks_are_functions(net, method):
+    with pytest.raises(TypeError, match=rf"net \(Net\): {method}: a hook must be a function, got 3"):
+        getattr(net, method)(3)
+    run(net)
+
 
 class TestModes:
     class Mode(gluon.Block):

@@ -261,18 +261,18 @@ class Block(Tree, TorchNames):
 
     def register_forward_pre_hook(self, hook: "Callable[[Block, tuple[Any, ...]], object]") -> HookHandle:
         """Calls ``hook(block, inputs)`` before each forward. The handle's ``detach()`` ends it."""
-        return HookHandle(self._forward_pre_hooks, hook, partial(guard, self))
+        return _registered(self, "register_forward_pre_hook", self._forward_pre_hooks, hook)
 
     def register_forward_hook(self, hook: "Callable[[Block, tuple[Any, ...], Any], object]") -> HookHandle:
         """Calls ``hook(block, inputs, output)`` after each forward. The handle's ``detach()`` ends it."""
-        return HookHandle(self._forward_hooks, hook, partial(guard, self))
+        return _registered(self, "register_forward_hook", self._forward_hooks, hook)
 
     def register_backward_hook(self, hook: BackwardHook) -> HookHandle:
         """Calls ``hook(block, input_gradients, output_gradients)`` when backward has gone through a recorded forward.
 
         Both are tuples, with None for what has no gradient. What the hook returns replaces the gradients of the inputs.
         """
-        return HookHandle(self._gluonish.backward_hooks, hook, partial(guard, self))
+        return _registered(self, "register_backward_hook", self._gluonish.backward_hooks, hook)
 
     def register_op_hook(self, callback: Callable[..., object], monitor_all: bool = False) -> NoReturn:
         """MXNet's hook into every op of a compiled graph. There are no compiled graphs yet."""
@@ -323,6 +323,14 @@ def _call_guarded(block: Block, args: tuple[Any, ...]) -> Any:
         _core.set_training(training)
         _core.set_current_device(device)
         block_exit(before)
+
+
+def _registered(block: Block, method: str, hooks: dict[int, Any], hook: Any) -> HookHandle:
+    if not callable(hook):
+        raise ArgumentError(
+            f"{block._gluonish.label}: {method}: a hook must be a function, got {hook!r} ({type(hook).__name__})"
+        )
+    return HookHandle(hooks, hook, partial(guard, block))
 
 
 def _load(block: Block, arrays: dict[str, NDArray], source: str, options: _serialization.Options) -> None:
