@@ -175,7 +175,7 @@ class Block(Tree, TorchNames):
         A shared parameter is saved under each of its paths, with ``deduplicate`` under the last only.
         """
         found = saved(self)
-        _serialization.save(filename, _serialization.deduplicated(found) if deduplicate else found)
+        _serialization.save(filename, _serialization.deduplicated(found) if deduplicate else found, paths=True)
 
     def load_parameters(
         self,
@@ -335,7 +335,8 @@ def _registered(block: Block, method: str, hooks: dict[int, Any], hook: Any) -> 
 
 def _load(block: Block, arrays: dict[str, NDArray], source: str, options: _serialization.Options) -> None:
     found = saved(block)
-    _serialization.load(_serialization.resolved(arrays, found, block.prefix), found, source, options)
+    by_path, called = _serialization.resolved(arrays, found, block.prefix, source)
+    _serialization.load(by_path, found, source, options, called)
 
 
 def _indented(text: str) -> str:

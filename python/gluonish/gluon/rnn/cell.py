@@ -155,7 +155,10 @@ class HybridRecurrentCell(RecurrentCell, HybridBlock):
 
 
 class GatedCell(HybridRecurrentCell):
-    """What cells made of two products share: from the input, and from the state; each gate has its rows in both."""
+    """What cells made of two products share: from the input, and from the state; each gate has its rows in both.
+
+    ``projection`` has the initializer of ``h2r_weight``, where the state is a projection.
+    """
 
     gates = 1
     alias = ""
@@ -169,6 +172,7 @@ class GatedCell(HybridRecurrentCell):
         initializers: tuple[Any, Any, Any, Any],
         prefix: str | None,
         params: Any,
+        projection: tuple[Any, ...] = (),
     ) -> None:
         super().__init__(prefix=prefix, params=params)
         for name, size in (("hidden_size", hidden_size), ("state_size", state_size)):
@@ -177,9 +181,12 @@ class GatedCell(HybridRecurrentCell):
         self._hidden_size = hidden_size
         self._input_size = input_size
         rows = self.gates * hidden_size
-        shapes = ((rows, input_size), (rows, state_size), (rows,), (rows,))
-        names = ("i2h_weight", "h2h_weight", "i2h_bias", "h2h_bias")
-        for name, shape, init in zip(names, shapes, initializers, strict=True):
+        i2h_weight, h2h_weight, i2h_bias, h2h_bias = initializers
+        made: list[tuple[str, tuple[int, ...], Any]] = []
+        made += [("i2h_weight", (rows, input_size), i2h_weight), ("h2h_weight", (rows, state_size), h2h_weight)]
+        made += [("h2r_weight", (state_size, hidden_size), init) for init in projection]  # in MXNet's order
+        made += [("i2h_bias", (rows,), i2h_bias), ("h2h_bias", (rows,), h2h_bias)]
+        for name, shape, init in made:
             setattr(self, name, self.params.get(name, shape=shape, init=init, allow_deferred_init=True))
 
     def _alias(self) -> str:

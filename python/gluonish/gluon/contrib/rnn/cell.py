@@ -59,10 +59,9 @@ class LSTMPCell(GatedCell):
         params: Any = None,
     ) -> None:
         initializers = (i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer)
-        super().__init__(hidden_size, projection_size, input_size, initializers, prefix, params)
+        projection = (h2r_weight_initializer,)
+        super().__init__(hidden_size, projection_size, input_size, initializers, prefix, params, projection)
         self._projection_size = projection_size
-        shape = (projection_size, hidden_size)
-        self.h2r_weight = self.params.get("h2r_weight", shape=shape, init=h2r_weight_initializer)
 
     def state_info(self, batch_size: int = 0) -> StateInfo:
         widths = (self._projection_size, self._hidden_size)
