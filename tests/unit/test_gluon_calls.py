@@ -237,6 +237,29 @@ class TestErrors:
         with pytest.raises(ShapeError, match=r"in block net\.0 \(Dense\)"):
             run(block)
 
+    def test_a_child_of_two_names(self, queued):
+        class Root(gluon.Block):
+            def forward(self, x):
+                return nd.linalg.potrf(x)
+
+        root = Root()
+        block = nn.Sequential(prefix="net_")
+        block.left = block.right = root
+        with pytest.raises(MXNetError, match=r"in block net\.left or net\.right \(Root\)"):
+            root(nd.ones(3))
+        block.encoder = nn.Sequential()
+        block.encoder.root = root
+        y = root(nd.array([[1, 2], [2, 1]]))
+        places = r"in block net\.left or net\.right or net\.encoder\.root \(Root\)"
+        with pytest.raises(MXNetError, match=places):
+            y.asnumpy()
+        del block.left, block.right
+        block.encoder = block.encoder  # it looks again
+        with pytest.raises(MXNetError, match=r"in block net\.encoder\.root \(Root\)"):
+            block.encoder(nd.ones(3))
+        with pytest.raises(MXNetError, match=r"in block net\.encoder\.root \(Root\)"):
+            root(nd.ones(3))
+
     def test_errors_of_others_get_a_note(self):
         class Broken(gluon.Block):
             def forward(self, _):
