@@ -123,3 +123,22 @@ def test_every_short_name_is_free(base, as_methods, tmp_path, capsys):
 
 def len_of_hook(block, inputs, outputs):
     assert len(inputs) == len(outputs) == 1
+
+
+def test_parameters_say_which_names_are_theirs():
+    with pytest.raises(TypeError, match="class Placed: Parameter itself has methods called _place"):
+
+        class Placed(gluon.Parameter):
+            def _place(self):
+                return "here"
+
+    class Free(gluon.Parameter):
+        def _load(self):
+            return "the user's"
+
+        def _reduce(self):
+            return super()._reduce() * 2
+
+    parameter = Free("weight", shape=(2,), init="ones")
+    parameter.initialize()
+    assert (parameter._load(), parameter._reduce().tolist()) == ("the user's", [2, 2])

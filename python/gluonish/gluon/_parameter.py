@@ -23,7 +23,7 @@ from gluonish._types import ArrayLike, DTypeLike, Shape
 from gluonish.autograd import pause
 from gluonish.context import Context, device_index, from_index
 from gluonish.errors import ArgumentError, DTypeError, UnsupportedError
-from gluonish.gluon._arguments import Contexts, device_indices, partial_shape
+from gluonish.gluon._arguments import Contexts, device_indices, partial_shape, refuse_taken_names
 from gluonish.gluon._errors import (
     DeferredInitializationError,
     DeferredShapeError,
@@ -109,6 +109,10 @@ class Parameter:
         self._waiting: _Waiting | None = None
         self._used: dict[int, int] = {}  # versions of gradients, for _freshness
         self._added_up = False  # whether a trainer made its grad_req "add"
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        refuse_taken_names(cls, Parameter, {"_finish_deferred_init", "_reduce"})  # MXNet's parameters have these too
 
     def __repr__(self) -> str:
         return f"{type(self).__name__} {self.name} (shape={self._shape}, dtype={self._dtype})"
