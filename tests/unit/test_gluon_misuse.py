@@ -166,3 +166,27 @@ def test_inputs_of_another_type_after_a_cast():
     net = one_weight("ones")
     net.cast("float16")
     assert net(nd.array([[2.0]])).tolist() == [[2.0]]
+
+
+@pytest.mark.parametrize(
+    ("do", "message"),
+    [
+        (lambda net: net.collect_params("*weight"), r"select='\*weight' is not a regular.*did you mean '\.\*weight'"),
+        (lambda net: net.collect_params(3), "select=3 is not a regular expression"),
+        (lambda net: net.share_parameters(3), "share_parameters: a dict by path is needed, got int"),
+        (lambda net: net.load_dict([1]), "load_dict: a dict by path is needed, got list"),
+        (lambda net: net.register_buffer(3, [1]), "register_buffer: 3 is not a name"),
+        (lambda net: nn.Dense(1, params={}), "params must be a ParameterDict, as other.params is one, got dict"),
+        (lambda net: nn.Dense(1, params=net), "params must be a ParameterDict, as other.params is one, got Dense"),
+    ],
+)  # fmt: skip
+def test_refused_by_blocks(do, message):
+    with pytest.raises(TypeError, match=message):
+        do(one_weight())
+
+
+def test_a_first_input_of_another_shape():
+    net = nn.Conv2D(3, 3, prefix="net_")
+    net.initialize()
+    with pytest.raises(ValueError, match=r"^Convolution: data of shape \(3, 28, 28\) must .*\n.*'net_weight'"):
+        net(nd.ones((3, 28, 28)))

@@ -47,7 +47,7 @@ def test_files_for_mxnet_have_its_names(tmp_path, bidirectional, alone):
     one.initialize()
     wanted = [in_mxnets_words(path, bidirectional) for path, _ in one.named_parameters()]
     one.save_parameters(tmp_path / "net.params")
-    assert list(nd.load(tmp_path / "net.params")) == wanted
+    assert list(nd.load(tmp_path / "net.params")) == list(one._collect_params_with_prefix()) == wanted
     one.save_parameters(tmp_path / "net.safetensors")
     assert sorted(nd.load(tmp_path / "net.safetensors")) == sorted(path for path, _ in one.named_parameters())
 

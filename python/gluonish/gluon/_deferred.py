@@ -115,7 +115,8 @@ def _tell(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs
         shapes = ask(*map(_shape, args), **{key: _shape(one) for key, one in kwargs.items()})
     except ShapeError as error:
         why = waiting._parameter._deferred_error(f", and F.{name} cannot tell it")
-        raise DeferredShapeError(f"{why}\n  {error}") from error
+        # It is mostly an input of a wrong shape, so that comes first.
+        raise DeferredShapeError(f"{error}\n  {why}") from error
     order = list(inspect.signature(function).parameters)
     places = [*enumerate(args), *((order.index(key), one) for key, one in kwargs.items() if key in order)]
     for place, one in places:

@@ -7,6 +7,7 @@ from typing import Any
 from gluonish._types import ArrayLike
 from gluonish.errors import ArgumentError
 from gluonish.gluon import _naming
+from gluonish.gluon._other_names import in_mxnet
 from gluonish.gluon._parameter import Constant, Parameter
 from gluonish.gluon._parameter_dict import ParameterDict
 from gluonish.gluon._state import State, Stateful, guard, place
@@ -44,6 +45,11 @@ class Tree(Stateful):
         if not isinstance(prefix, str | None):
             raise ArgumentError(
                 f"{type(self).__name__}: prefix must be a str, got {type(prefix).__name__}; give blocks to add()"
+            )
+        if not isinstance(params, ParameterDict | None):
+            raise ArgumentError(
+                f"{type(self).__name__}: params must be a ParameterDict, as other.params is one, got "
+                f"{type(params).__name__}"
             )
         hint = self._alias()
         full, dictionary = _naming.named(hint, prefix, params)
@@ -119,8 +125,8 @@ class Tree(Stateful):
         mine = self._gluonish
         if name in mine.buffers:
             del mine.buffers[name]
-        elif not name.isidentifier() or hasattr(self, name):
-            raise ArgumentError(f"{mine.label}: register_buffer: '{name}' is not a name that is free")
+        elif not str(name).isidentifier() or hasattr(self, name):
+            raise ArgumentError(f"{mine.label}: register_buffer: {name!r} is not a name that is free")
         buffer = Constant(self._prefix + name, value)
         buffer.initialize(ctx=buffer.value.ctx)
         mine.buffers[name] = buffer
@@ -166,8 +172,9 @@ class Tree(Stateful):
     # Parameters.
 
     def _collect_params_with_prefix(self, prefix: str = "") -> dict[str, Parameter]:
-        """Gluon 1.x's internal name for parameters by attribute path; libraries for Gluon use it."""
-        return dict(by_path(self, prefix))
+        """Gluon 1.x's internal name for parameters by the names in its files; libraries for Gluon use it."""
+        found = dict(by_path(self, prefix))
+        return {in_mxnet(path, found): parameter for path, parameter in found.items()}
 
     def named_parameters(self, prefix: str = "", remove_duplicate: bool = True) -> Iterator[tuple[str, Parameter]]:
         """Parameters by attribute path, ``features.0.weight``: the names that files have.
@@ -189,13 +196,23 @@ class Tree(Stateful):
         >>> list(net.collect_params()), list(net.collect_params(".*scale"))
         (['net_scale', 'net_shift'], ['net_scale'])
         """
-        pattern = re.compile(select or "")
+        pattern = _pattern(self, select)
         found = ParameterDict(self._params.prefix)
         for _, block in walk(self):
             for parameter in own_parameters(block).values():
                 if pattern.match(parameter.name):
                     found.update({parameter.name: parameter})
         return found
+
+
+def _pattern(block: Tree, select: str | None) -> "re.Pattern[str]":
+    try:
+        return re.compile(select or "")
+    except (re.error, TypeError) as error:
+        hint = f"; did you mean '.{select}'?" if isinstance(select, str) and select.startswith("*") else ""
+        raise ArgumentError(
+            f"{block._gluonish.label}: collect_params: select={select!r} is not a regular expression: {error}{hint}"
+        ) from None
 
 
 def _refuse_other_kind(block: Tree, name: str, value: Any, kind: type) -> None:

@@ -138,6 +138,7 @@ class Block(Tree, TorchNames):
 
         ``decoder.share_parameters({"weight": encoder.weight})``; ``dict(net.named_parameters())`` shares all.
         """
+        _check_mapping(self, "share_parameters", shared)
         owners = dict(walk(self))
         found: list[tuple[Block, str, Parameter]] = []
         for path, parameter in shared.items():
@@ -207,6 +208,7 @@ class Block(Tree, TorchNames):
         dtype_source: str = "current",
     ) -> None:
         """Loads values from a dict of arrays by attribute path, as ``load_parameters`` does from a file."""
+        _check_mapping(self, "load_dict", param_dict)
         options = _serialization.Options(ctx, allow_missing, ignore_extra, cast_dtype, dtype_source)
         _load(self, dict(param_dict), "the dict", options)
 
@@ -331,6 +333,11 @@ def _registered(block: Block, method: str, hooks: dict[int, Any], hook: Any) -> 
             f"{block._gluonish.label}: {method}: a hook must be a function, got {hook!r} ({type(hook).__name__})"
         )
     return HookHandle(hooks, hook, partial(guard, block))
+
+
+def _check_mapping(block: Block, method: str, given: object) -> None:
+    if not isinstance(given, Mapping):
+        raise ArgumentError(f"{block._gluonish.label}: {method}: a dict by path is needed, got {type(given).__name__}")
 
 
 def _load(block: Block, arrays: dict[str, NDArray], source: str, options: _serialization.Options) -> None:
