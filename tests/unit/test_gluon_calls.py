@@ -260,6 +260,16 @@ class TestErrors:
         with pytest.raises(MXNetError, match=r"in block net\.encoder\.root \(Root\)"):
             root(nd.ones(3))
 
+    def test_blocks_that_are_gone_are_no_places(self):
+        child = Dense(4, in_units=4)
+        child.initialize()
+        for _ in range(3):
+            nn.Sequential().add(child)
+        with pytest.raises(ShapeError, match=r"in block sequential\.0 \(Dense\)"):
+            run(child)
+        nn.Sequential(prefix="last_").add(child)
+        assert len(child._gluonish.holders) == 1
+
     def test_errors_of_others_get_a_note(self):
         class Broken(gluon.Block):
             def forward(self, _):

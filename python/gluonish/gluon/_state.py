@@ -63,14 +63,12 @@ def guard(block: Any) -> None:
 def place(block: Any, holder: Any = None, name: str = "") -> None:
     """Tells a block, and all below it, where it is: under a name of another one, and where else it is held."""
     mine: State = block._gluonish
-    held = [(one, n) for one, n in mine.holders if one() is not holder or n != name]
-    mine.holders = held if holder is None else [*held, (ref(holder), name)]
-    mine.paths = [
-        f"{path}.{n}"
-        for one, n in mine.holders
-        if (other := one()) is not None and other._children.get(n) is block
-        for path in other._gluonish.paths
-    ][-_MANY:] or [mine.root]
+    held = [(one(), at) for one, at in mine.holders]
+    held = [(other, at) for other, at in held if other is not None and other._children.get(at) is block]
+    if holder is not None:
+        held = [(other, at) for other, at in held if other is not holder or at != name] + [(holder, name)]
+    mine.holders = [(ref(other), at) for other, at in held]
+    mine.paths = [f"{path}.{at}" for other, at in held for path in other._gluonish.paths][-_MANY:] or [mine.root]
     mine.label = f"{' or '.join(mine.paths)} ({type(block).__name__})"
     for child_name, child in block._children.items():
         place(child, block, child_name)
