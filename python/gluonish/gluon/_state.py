@@ -38,7 +38,7 @@ class State:
     def copied(self) -> "State":
         """The same for another block, which changes apart from this one."""
         made = copy(self)
-        for name, value in self.__dict__.items():
+        for name, value in vars(made).items():
             if isinstance(value, list | dict | set):
                 setattr(made, name, value.copy())
         return made
