@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from gluonish._core import NDArray
 from gluonish.context import Context
-from gluonish.errors import ArgumentError, DTypeError, FormatError, MXNetError
+from gluonish.errors import ArgumentError, FormatError, MXNetError
 from gluonish.lr_scheduler import LRScheduler
 from gluonish.optimizer._states import Kept, pack, unpack
+from gluonish.optimizer._types import refuse_other_types
 from gluonish.optimizer.base import Optimizer
 
 if TYPE_CHECKING:
@@ -58,24 +59,8 @@ class Updater:
         try:
             self.optimizer.update_multi_precision(indices, list(weight), list(grad), states)
         except MXNetError as error:
-            for key, one in zip(indices, weight, strict=True):
-                self._refuse_other_types(key, one, error)
+            refuse_other_types(self.optimizer, self.states, indices, weight, error)
             raise
-
-    def _refuse_other_types(self, key: "Hashable", weight: NDArray, error: MXNetError) -> None:
-        """Says so where a step failed because the weight is of another type than when its state was made."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            wanted = _types(self.optimizer.create_state_multi_precision(key, weight))
-        found = _types(self.states[key])
-        if found != wanted:
-            own = self.optimizer
-            name = own.param_dict[key].name if key in own.param_dict else own.idx2name.get(key, key)
-            raise DTypeError(
-                f"{type(self.optimizer).__name__}: weight '{name}' is {weight.dtype}, and its states, of "
-                f"{' and '.join(dict.fromkeys(found)) or 'no arrays'}, were made for another type: cast a network "
-                "before its first step, or make another Trainer, whose states begin anew"
-            ) from error
 
     def sync_state_context(self, state: Any, context: Context) -> Any:
         """The state on a device."""
@@ -139,12 +124,6 @@ class Updater:
         own.num_update = kept.num_update
         self.states = kept.states
         self.states_synced = dict.fromkeys(kept.states, False)
-
-
-def _types(state: Any) -> list[str]:
-    if isinstance(state, NDArray):
-        return [str(state.dtype)]
-    return [kind for one in state for kind in _types(one)] if isinstance(state, tuple | list) else []
 
 
 def _settings(optimizer: Optimizer) -> dict[str, Any]:
