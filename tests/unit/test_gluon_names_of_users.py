@@ -142,3 +142,54 @@ def test_parameters_say_which_names_are_theirs():
     parameter = Free("weight", shape=(2,), init="ones")
     parameter.initialize()
     assert (parameter._load(), parameter._reduce().tolist()) == ("the user's", [2, 2])
+
+
+# Words that blocks have here, and not in MXNet: Gluon's code may have attributes of these names.
+WORDS = sorted(
+    {name for name in dir(gluon.HybridBlock) if name[0] != "_"}
+    - {
+        "apply",
+        "cast",
+        "collect_params",
+        "export",
+        "forward",
+        "hybrid_forward",
+        "hybridize",
+        "infer_shape",
+        "infer_type",
+    }
+    - {"initialize", "load", "load_parameters", "load_params", "name", "name_scope", "optimize_for", "params", "prefix"}
+    - {"register_child", "register_forward_hook", "register_forward_pre_hook", "register_op_hook", "save", "infer_type"}
+    - {"save_parameters", "save_params", "summary"}
+)
+
+
+def test_words_that_are_not_mxnets_are_free(tmp_path, capsys):
+    class Words(gluon.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            for word in WORDS:
+                setattr(self, word, f"the user's {word}")
+            self.dense = nn.Dense(2)
+
+        def hybrid_forward(self, F, x):
+            return self.dense(x)
+
+    x = nd.ones((1, 3))
+    net = Words()
+    net.initialize()
+    net.infer_shape(x)
+    net.summary(x)
+    assert "Parameters: 8" in capsys.readouterr().out
+    net.save_parameters(tmp_path / "w")
+    other = Words()
+    other.load_parameters(tmp_path / "w")
+    assert copy.deepcopy(other)(x).tolist() == net(x).tolist()
+    net.cast("float16")
+    outer = nn.Sequential()
+    outer.add(net)
+    outer.eval().train().reset_ctx("cpu(0)")
+    outer.zero_grad()
+    outer.requires_grad_(False)
+    assert list(outer.state_dict()) == ["0.dense.weight", "0.dense.bias"]
+    assert all(getattr(net, word) == f"the user's {word}" for word in WORDS)

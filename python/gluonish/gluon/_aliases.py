@@ -20,6 +20,14 @@ else:
 __all__ = ["TorchNames"]
 
 
+class _Training:
+    """Whether the block would run as in training now. No property: Gluon's code may have an attribute of this name."""
+
+    def __get__(self, block: Any, _: type) -> bool:
+        pinned = None if block is None else block._gluonish.pinned
+        return is_training() if pinned is None else bool(pinned)
+
+
 class TorchNames:
     """Mixed into ``Block``. Gluon's own names are in the second column.
 
@@ -116,13 +124,9 @@ class TorchNames:
 
     def requires_grad_(self: Any, requires_grad: bool = True) -> "Block":
         """Whether backward computes the gradients of all parameters; constants have none either way."""
-        for parameter in self.parameters():
+        for parameter in self.collect_params().values():
             if parameter._differentiable:
                 parameter.grad_req = "write" if requires_grad else "null"
         return self  # type: ignore[no-any-return]
 
-    @property
-    def training(self: Any) -> bool:
-        """Whether the block would run as in training now."""
-        pinned = self._gluonish.pinned
-        return is_training() if pinned is None else bool(pinned)
+    training = _Training()

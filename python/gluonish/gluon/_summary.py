@@ -95,7 +95,7 @@ def summarize(block: Block, inputs: tuple[Any, ...]) -> str:
         for row in found
     ]
     widths = [max(map(len, column)) for column in zip(title, *lines, strict=True)]
-    parameters = {id(p): p for p in block.parameters()}.values()
+    parameters = block.collect_params().values()
     trained = sum(map(_count, (p for p in parameters if p.grad_req != "null")))
     total = sum(map(_count, parameters))
     weight = sum(array.nbytes for p in parameters for array in p.list_data()[:1])

@@ -159,14 +159,11 @@ class Block(Tree, TorchNames):
 
     def train(self, mode: bool = True) -> "Block":
         """Ends what ``eval()`` began: layers behave as ``autograd.record`` and its like say again."""
-        for _, block in walk(self):
-            block._gluonish.pinned = None if mode else False
-            guard(block)
-        return self
+        return _pinned(self, None if mode else False)
 
     def eval(self) -> "Block":
         """Pins the block and all below it to predict mode, also inside of ``record()``, until ``train()``."""
-        return self.train(False)
+        return _pinned(self, False)
 
     # Files.
 
@@ -325,6 +322,13 @@ def _call_guarded(block: Block, args: tuple[Any, ...]) -> Any:
         _core.set_training(training)
         _core.set_current_device(device)
         block_exit(before)
+
+
+def _pinned(block: Block, mode: bool | None) -> Block:
+    for _, one in walk(block):
+        one._gluonish.pinned = mode
+        guard(one)
+    return block
 
 
 def _registered(block: Block, method: str, hooks: dict[int, Any], hook: Any) -> HookHandle:

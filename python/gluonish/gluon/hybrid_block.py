@@ -72,7 +72,7 @@ class HybridBlock(Block):
         Those that are not initialized stay so. A class whose ``forward`` cannot tell shapes defines this itself, and
         sets ``self.weight.shape``.
         """
-        without = [p for p in self.parameters() if not p._copies and p._waiting is None]
+        without = [p for p in self.collect_params().values() if not p._copies and p._waiting is None]
         try:
             for parameter in without:
                 parameter.initialize("zeros", from_index(_device_of(self, args)))
