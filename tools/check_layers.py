@@ -56,7 +56,8 @@ MODULES: list[tuple[str, ...]] = [
     ),
     (
         *("gluon.parameter", "gluon._parameter", "gluon._parameter_dict", "gluon._errors", "gluon._serialization"),
-        *("gluon.utils", "gluon._naming", "gluon._arguments", "gluon._freshness"),
+        *("gluon.utils", "gluon._naming", "gluon._arguments", "gluon._freshness", "gluon._state"),
+        *("gluon._other_names",),
     ),
     (
         "gluon.block",
@@ -70,7 +71,7 @@ MODULES: list[tuple[str, ...]] = [
             "gluon._deferred",
             "gluon._functions",
         ),
-        *("gluon._located", "gluon._tree"),
+        *("gluon._located", "gluon._tree", "gluon._walk"),
     ),
     (
         "gluon.nn",

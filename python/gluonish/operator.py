@@ -23,7 +23,8 @@ was written for MXNet.
 [3.0, 6.0]
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeVar
 
 import numpy.typing as npt
@@ -36,7 +37,7 @@ from gluonish._missing import explained
 from gluonish._rows import store, store_all
 from gluonish.autograd import Function
 from gluonish.context import Context, from_index
-from gluonish.errors import ArgumentError, ShapeError
+from gluonish.errors import ArgumentError, MXNetError, ShapeError
 
 __all__ = [
     "Custom",
@@ -208,10 +209,12 @@ def Custom(*data: NDArray, op_type: str | None = None, out: Any = None, name: st
         known = ", ".join(sorted(_props)) or "none"
         raise ArgumentError(f"Custom: op_type={op_type!r} is not registered; there are {known}")
     named = {key: value for key, value in kwargs.items() if isinstance(value, NDArray)}
-    prop = prop_class(**{key: str(value) for key, value in kwargs.items() if key not in named})
-    names = [*prop.list_arguments(), *prop.list_auxiliary_states()]
-    arrays = _by_name(f"Custom '{op_type}'", data, named, names)
-    made = _Custom(f"Custom '{op_type}'", prop, len(prop.list_arguments()))(*arrays)
+    what = f"Custom '{op_type}'"
+    with _phase(what, prop_class.__name__):
+        prop = prop_class(**{key: str(value) for key, value in kwargs.items() if key not in named})
+        names = [*prop.list_arguments(), *prop.list_auxiliary_states()]
+    arrays = _by_name(what, data, named, names)
+    made = CustomCall(what, prop, len(prop.list_arguments()))(*arrays)
     if len(made) == 1:
         return store(made[0], out, "Custom")
     return store_all(list(made), out, "Custom")
@@ -227,7 +230,21 @@ def _by_name(what: str, data: tuple[NDArray, ...], named: dict[str, NDArray], na
     return [arrays[name] for name in names]
 
 
-class _Custom(Function):
+@contextmanager
+def _phase(what: str, method: str) -> Iterator[None]:
+    """Exceptions of the user's methods say which operation they belong to, and what it was doing."""
+    try:
+        yield
+    except Exception as error:
+        place = f"in {method} of {what}"
+        if isinstance(error, MXNetError) and not isinstance(error, OSError) and len(error.args) == 1:
+            error.args = (f"{error.args[0]}\n  {place}",)
+        elif hasattr(error, "add_note"):  # from Python 3.11
+            error.add_note(place)
+        raise
+
+
+class CustomCall(Function):
     """One call of a custom operation, as autograd sees it."""
 
     def __init__(self, what: str, prop: CustomOpProp, count: int) -> None:
@@ -239,21 +256,29 @@ class _Custom(Function):
             raise ArgumentError(f"{self._what}: an operation without inputs has no device to run on")
         shapes, types = self._inferred(inputs)
         device = inputs[0]._device
-        self._op = self._prop.create_operator(
-            from_index(device), [list(x.shape) for x in inputs], [x.dtype for x in inputs]
-        )
+        with _phase(self._what, "create_operator"):
+            given: Any = self._prop.create_operator(
+                from_index(device), [list(x.shape) for x in inputs], [x.dtype for x in inputs]
+            )
+        if not callable(getattr(given, "forward", None)):
+            raise ArgumentError(f"{self._what}: create_operator must return a CustomOp, got {given!r}")
+        self._op = given
         outputs = [_core.full(shape, 0, dtype, device) for shape, dtype in zip(shapes, types, strict=True)]
-        self._op.forward(_core.is_training(), ["write"] * len(outputs), inputs, outputs, self._aux)
+        with _phase(self._what, "forward"):
+            self._op.forward(_core.is_training(), ["write"] * len(outputs), inputs, outputs, self._aux)
         self._remember(inputs, outputs)
         return tuple(outputs)
 
     def _inferred(self, inputs: list[NDArray]) -> tuple[list[tuple[int, ...]], list[str]]:
         """Shapes and types of the outputs; those that the operation wants of its inputs must be theirs."""
         shapes = [list(x.shape) for x in inputs]
-        wanted, made, *_ = self._prop.infer_shape([list(shape) for shape in shapes])
+        with _phase(self._what, "infer_shape"):
+            wanted, made, *_ = _parts("infer_shape", self._prop.infer_shape([list(shape) for shape in shapes]))
         if [list(shape) for shape in wanted] != shapes:
             raise ShapeError(f"{self._what}: infer_shape wants inputs of shapes {wanted}, got {shapes}")
-        _, types, *_ = self._prop.infer_type([x.dtype if isinstance(x.dtype, str) else x.dtype.type for x in inputs])
+        kinds = [x.dtype if isinstance(x.dtype, str) else x.dtype.type for x in inputs]
+        with _phase(self._what, "infer_type"):
+            _, types, *_ = _parts("infer_type", self._prop.infer_type(kinds))
         outputs = self._prop.list_outputs()
         if not len(made) == len(types) == len(outputs):
             raise ArgumentError(
@@ -278,8 +303,15 @@ class _Custom(Function):
         inputs, outputs = list(self.saved_tensors[: self._split]), list(self.saved_tensors[self._split :])
         given = [gradient for gradient, needed in zip(output_grads, self._needs, strict=True) if needed]
         made = [_core.full(shape, 0, dtype, device) for shape, dtype, device in self._like]
-        self._op.backward(["write"] * len(made), given, inputs, outputs, made, self._aux)
+        with _phase(self._what, "backward"):
+            self._op.backward(["write"] * len(made), given, inputs, outputs, made, self._aux)
         return [*made, *[None] * len(self._aux)]
+
+
+def _parts(method: str, given: Any) -> Any:
+    if not isinstance(given, list | tuple) or len(given) < 2:
+        raise ArgumentError(f"{method} must return lists for inputs, outputs and states, got {given!r}")
+    return given
 
 
 class OperatorArguments(NamedTuple):

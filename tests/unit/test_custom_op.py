@@ -278,3 +278,69 @@ def test_the_op_table_as_mxnet_asks_for_it():
         operator.get_operator_arguments("nothing")
     with pytest.raises(AttributeError, match="symbols"):
         _ = operator.NumpyOp
+
+
+class Faulty(operator.CustomOp):
+    def __init__(self, at):
+        self.at = at
+
+    def forward(self, is_train, req, in_data, out_data, aux):
+        fail(self.at, "forward")
+        self.assign(out_data[0], req[0], in_data[0])
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        fail(self.at, "backward")
+
+
+def fail(at, here):
+    if at == here:
+        raise KeyError("the user's")
+    if at == f"{here} op":
+        nd.ones(2) + nd.ones(3)
+
+
+@operator.register("faulty")
+class FaultyProp(operator.CustomOpProp):
+    def __init__(self, at):
+        super().__init__()
+        self.at = at
+        fail(at, "FaultyProp")
+
+    def infer_shape(self, in_shape):
+        fail(self.at, "infer_shape")
+        return 3 if self.at == "3" else super().infer_shape(in_shape)
+
+    def infer_type(self, in_type):
+        fail(self.at, "infer_type")
+        return super().infer_type(in_type)
+
+    def create_operator(self, ctx, in_shapes, in_dtypes):
+        fail(self.at, "create_operator")
+        return None if self.at == "None" else Faulty(self.at)
+
+
+def run_faulty(at):
+    x = nd.ones(2)
+    x.attach_grad()
+    with autograd.record():
+        y = nd.Custom(x, at=at, op_type="faulty")
+    y.backward()
+
+
+@pytest.mark.parametrize(
+    "method", ["FaultyProp", "infer_shape", "infer_type", "create_operator", "forward", "backward"]
+)
+def test_exceptions_say_which_operation_and_what_it_did(method):
+    with pytest.raises(errors.ShapeError, match=rf"cannot broadcast.*\n  in {method} of Custom 'faulty'"):
+        run_faulty(f"{method} op")
+    with pytest.raises(KeyError, match="the user's") as e:
+        run_faulty(method)
+    if hasattr(e.value, "add_note"):
+        assert f"in {method} of Custom 'faulty'" in e.value.__notes__
+
+
+def test_methods_that_return_something_else():
+    with pytest.raises(errors.ArgumentError, match=r"must return.*got 3\n  in infer_shape of Custom 'faulty'"):
+        run_faulty("3")
+    with pytest.raises(errors.ArgumentError, match="Custom 'faulty': create_operator must return a CustomOp, got None"):
+        run_faulty("None")

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gluonish import nd
+from gluonish import gluon, nd
 from gluonish import np as mnp
 from gluonish._dtype import NAMES
 
@@ -91,6 +91,19 @@ if sys.argv[2] == "np":
     mx.npx.set_np()
 loaded = mx.nd.load(sys.argv[1]) if sys.argv[2] == "nd" else mx.npx.load(sys.argv[1])
 """,
+    "mxnet_gluon": """
+import numpy
+numpy.bool = bool
+import mxnet as mx
+class Net(mx.gluon.Block):
+    def __init__(self):
+        super().__init__()
+        self.rnn = mx.gluon.rnn.LSTM(3, 2, bidirectional=sys.argv[2] == "both", input_size=4)
+        self.norm = mx.gluon.nn.BatchNorm(in_channels=3)
+net = Net()
+net.load_parameters(sys.argv[1])
+loaded = {name: p.data() for name, p in net._collect_params_with_prefix().items()}
+""",
     "safetensors": "from safetensors.numpy import load_file; loaded = load_file(sys.argv[1])",
     "numpy": "import numpy; loaded = dict(numpy.load(sys.argv[1]))",
 }
@@ -104,11 +117,12 @@ print(json.dumps({k: [str(host(v).dtype), list(v.shape), host(v).astype("float64
 
 def read_by(peer, path, mode=""):
     """What another program finds in a file."""
-    python = os.environ.get(f"PEER_{peer.upper()}")
-    if python is None and importlib.util.find_spec(peer) is not None:
+    package = peer.partition("_")[0]
+    python = os.environ.get(f"PEER_{package.upper()}")
+    if python is None and importlib.util.find_spec(package) is not None:
         python = sys.executable
     if python is None:
-        pytest.skip(f"{peer} is not installed here, and PEER_{peer.upper()} does not say where it is")
+        pytest.skip(f"{package} is not installed here, and PEER_{package.upper()} does not say where it is")
     code = f"import json, sys\n{READERS[peer]}\n{SHOW}"
     done = subprocess.run([python, "-c", code, path, mode], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -141,6 +155,17 @@ def test_mxnet_reads_ours_with_numpy_shapes(tmp_path):
     data = samples([*MXNET_TYPES, "bool"], [(), (2, 3), (0, 4)])
     nd.save(tmp_path / "x.params", data)
     agree(read_by("mxnet", tmp_path / "x.params", "np"), data)
+
+
+@pytest.mark.parametrize("ways", ["one", "both"])
+def test_mxnet_loads_ours_into_its_layers(tmp_path, ways):
+    net = gluon.Block()
+    net.rnn = gluon.rnn.LSTM(3, 2, bidirectional=ways == "both", input_size=4)
+    net.norm = gluon.nn.BatchNorm(in_channels=3)
+    net.initialize()
+    net.save_parameters(tmp_path / "net.params")
+    data = {name: p.data() for name, p in net._collect_params_with_prefix().items()}
+    agree(read_by("mxnet_gluon", tmp_path / "net.params", ways), data)
 
 
 def test_safetensors_reads_ours(tmp_path):

@@ -11,6 +11,7 @@ from unit.gluon_layers import Dense, Net, Scale
 import gluonish as mx
 from gluonish import autograd, gluon, nd
 from gluonish.errors import ArgumentError, UnsupportedError
+from gluonish.gluon._walk import saved
 
 TWO = [mx.cpu(0), mx.cpu(1)]
 
@@ -69,7 +70,7 @@ class TestAttributes:
         del block.child, block.weight, block.steps
         assert not block._children
         assert len(block.collect_params()) == 0
-        assert not block._saved()
+        assert not saved(block)
         block.child = 5
 
     def test_missing(self):
@@ -242,8 +243,8 @@ class TestBuffers:
         assert net.steps.tolist() == [4]
         assert "steps" not in dict(net.named_parameters())
         assert dict(net.named_buffers()).keys() == {"steps", "cache"}
-        assert "steps" in net._saved()
-        assert "cache" not in net._saved()
+        assert "steps" in saved(net)
+        assert "cache" not in saved(net)
 
     def test_on_several_devices(self):
         block = gluon.Block()
@@ -252,7 +253,7 @@ class TestBuffers:
         with mx.cpu(1):
             assert block.steps.ctx == mx.cpu(1)
         block.steps = [3.0]
-        assert [copy.item() for copy in block._buffers["steps"].list_data()] == [3, 3]
+        assert [copy.item() for copy in block._gluonish.buffers["steps"].list_data()] == [3, 3]
 
     def test_where_the_parameters_are(self):
         layer = Scale(2)

@@ -140,6 +140,33 @@ class TestBackwardHooks:
         assert [g.item() for g in outputs] == [5, 7]
         assert [g.item() for g in inputs] == [10, 21]
 
+    @pytest.mark.parametrize(
+        ("returned", "message"),
+        [
+            (nd.ones(1), r"a gradient of shape \(1,\) for input 0, whose gradient has shape \(2, 3\)"),
+            ((None, None), "returned 2 gradients, but the block has 1 inputs"),
+            (3, "must return arrays or None, got int"),
+            ((3,), "must return arrays or None"),
+        ],
+    )
+    def test_what_does_not_fit(self, returned, message):
+        block = nn.Sequential(prefix="net_")
+        block.add(nn.Identity())
+        block[0].register_backward_hook(lambda *_: returned)
+        x = nd.ones((2, 3))
+        x.attach_grad()
+        with autograd.record():
+            y = block(x)
+        with pytest.raises(ValueError, match=rf"net\.0 \(Identity\).*{message}"):
+            y.backward()
+
+
+@pytest.mark.parametrize("method", ["register_forward_hook", "register_forward_pre_hook", "register_backward_hook"])
+def test_hooks_are_functions(net, method):
+    with pytest.raises(TypeError, match=rf"net \(Net\): {method}: a hook must be a function, got 3"):
+        getattr(net, method)(3)
+    run(net)
+
 
 class TestModes:
     class Mode(gluon.Block):
@@ -209,6 +236,39 @@ class TestErrors:
         other.inner = child
         with pytest.raises(ShapeError, match=r"in block net\.0 \(Dense\)"):
             run(block)
+
+    def test_a_child_of_two_names(self, queued):
+        class Root(gluon.Block):
+            def forward(self, x):
+                return nd.linalg.potrf(x)
+
+        root = Root()
+        block = nn.Sequential(prefix="net_")
+        block.left = block.right = root
+        with pytest.raises(MXNetError, match=r"in block net\.left or net\.right \(Root\)"):
+            root(nd.ones(3))
+        block.encoder = nn.Sequential()
+        block.encoder.root = root
+        y = root(nd.array([[1, 2], [2, 1]]))
+        places = r"in block net\.left or net\.right or net\.encoder\.root \(Root\)"
+        with pytest.raises(MXNetError, match=places):
+            y.asnumpy()
+        del block.left, block.right
+        block.encoder = block.encoder  # it looks again
+        with pytest.raises(MXNetError, match=r"in block net\.encoder\.root \(Root\)"):
+            block.encoder(nd.ones(3))
+        with pytest.raises(MXNetError, match=r"in block net\.encoder\.root \(Root\)"):
+            root(nd.ones(3))
+
+    def test_blocks_that_are_gone_are_no_places(self):
+        child = Dense(4, in_units=4)
+        child.initialize()
+        for _ in range(3):
+            nn.Sequential().add(child)
+        with pytest.raises(ShapeError, match=r"in block sequential\.0 \(Dense\)"):
+            run(child)
+        nn.Sequential(prefix="last_").add(child)
+        assert len(child._gluonish.holders) == 1
 
     def test_errors_of_others_get_a_note(self):
         class Broken(gluon.Block):

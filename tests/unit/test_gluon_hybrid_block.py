@@ -326,3 +326,88 @@ def test_infer_type():
 def test_arguments_are_errors_of_the_package():
     with pytest.raises(ArgumentError):
         gluon.HybridBlock().register_child(3)
+
+
+class Product(gluon.Block):
+    """A plain block whose parameter has an unknown dimension."""
+
+    def __init__(self):
+        super().__init__()
+        self.factor = gluon.Parameter(shape=(0,), init="ones", allow_deferred_init=True)
+
+    def forward(self, x):
+        return x * self.factor.data()
+
+
+class TestPlainBlocks:
+    def test_infer_shape_is_called(self):
+        class Told(Product):
+            def infer_shape(self, x):
+                self.factor.shape = x.shape[-1:]
+
+        block = Told()
+        block.initialize()
+        assert block(nd.ones((2, 3))).shape == (2, 3)
+        assert block.factor.shape == (3,)
+
+    def test_a_forward_may_do_it_itself(self):
+        class ByItself(Product):
+            def forward(self, x):
+                if 0 in self.factor.shape:
+                    self.factor.shape = x.shape[-1:]
+                    self.factor._finish_deferred_init()
+                return super().forward(x)
+
+        block = ByItself()
+        block.initialize()
+        assert block(nd.ones((2, 3))).shape == (2, 3)
+
+    def test_infer_shape_that_does_not(self):
+        class Silent(Product):
+            def infer_shape(self, x):
+                self.calls = 1
+
+        block = Silent()
+        block.initialize()
+        with pytest.raises(DeferredInitializationError, match="infer_shape of its block has not set it; give"):
+            block(nd.ones((2, 3)))
+
+
+class TestWhatToDo:
+    """The error of values that are not there yet says what helps where it is raised."""
+
+    def test_before_the_first_forward(self):
+        layer = Dense(4)
+        layer.initialize()
+        with pytest.raises(DeferredInitializationError, match="no forward has used it yet: call the block that has it"):
+            layer.weight.data()
+
+    def test_in_a_forward(self):
+        block = Product()
+        block.initialize()
+        text = r"a forward asks for it before.*define infer_shape\(self, x\).*\n  in block product \(Product\)"
+        with pytest.raises(DeferredInitializationError, match=text):
+            block(nd.ones((2, 3)))
+
+    def test_where_the_call_did_not_use_it(self):
+        block = gluon.Block()
+        block.used, block.other = Dense(4), Dense(4)
+        block.initialize()
+        block.used(nd.ones((2, 3)))
+        with pytest.raises(DeferredInitializationError, match="no forward has used it yet"):
+            block.other.weight.data()
+
+    def test_where_functions_cannot_tell(self):
+        class Times(gluon.HybridBlock):
+            def __init__(self):
+                super().__init__()
+                self.factor = gluon.Parameter(shape=(0,), allow_deferred_init=True)
+
+            def hybrid_forward(self, F, x, factor):
+                return x * factor
+
+        block = Times()
+        block.initialize()
+        with pytest.raises(DeferredInitializationError, match="cannot tell it") as e:
+            block(nd.ones((2, 3)))
+        assert "call the block" not in str(e.value)

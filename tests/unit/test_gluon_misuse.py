@@ -1,5 +1,6 @@
 """Mistakes that people make with networks and trainers: refused with a word that helps, or what is meant is done."""
 
+import contextlib
 import json
 
 import pytest
@@ -142,3 +143,50 @@ def test_states_in_which_no_optimizer_is_are_refused(tmp_path, change):
     trainer.load_states(good)
     learn(trainer, net)
     assert value(net) == pytest.approx(-0.002, rel=1e-4)
+
+
+@pytest.mark.parametrize("how", [{}, {"multi_precision": True}])
+@pytest.mark.parametrize(("before", "after"), [("float32", "float16"), ("float16", "float32")])
+def test_a_step_after_a_cast(before, after, how):
+    net = nn.Dense(1, in_units=1, use_bias=False, prefix="net_")
+    net.cast(before)
+    net.initialize("ones")
+    trainer = gluon.Trainer(net, "adam", how)
+    narrow = before == "float16" and not how
+    with pytest.warns(UserWarning, match="float16") if narrow else contextlib.nullcontext():
+        learn(trainer, net)
+    kept = value(net)
+    net.cast(after)
+    with pytest.raises(TypeError, match=f"'net_weight' is {after}.*another type.*another Trainer"):
+        learn(trainer, net)
+    assert value(net) == pytest.approx(kept, rel=1e-3)
+
+
+def test_inputs_of_another_type_after_a_cast():
+    net = one_weight("ones")
+    net.cast("float16")
+    assert net(nd.array([[2.0]])).tolist() == [[2.0]]
+
+
+@pytest.mark.parametrize(
+    ("do", "message"),
+    [
+        (lambda net: net.collect_params("*weight"), r"select='\*weight' is not a regular.*did you mean '\.\*weight'"),
+        (lambda net: net.collect_params(3), "select=3 is not a regular expression"),
+        (lambda net: net.share_parameters(3), "share_parameters: a dict by path is needed, got int"),
+        (lambda net: net.load_dict([1]), "load_dict: a dict by path is needed, got list"),
+        (lambda net: net.register_buffer(3, [1]), "register_buffer: 3 is not a name"),
+        (lambda net: nn.Dense(1, params={}), "params must be a ParameterDict, as other.params is one, got dict"),
+        (lambda net: nn.Dense(1, params=net), "params must be a ParameterDict, as other.params is one, got Dense"),
+    ],
+)  # fmt: skip
+def test_refused_by_blocks(do, message):
+    with pytest.raises(TypeError, match=message):
+        do(one_weight())
+
+
+def test_a_first_input_of_another_shape():
+    net = nn.Conv2D(3, 3, prefix="net_")
+    net.initialize()
+    with pytest.raises(ValueError, match=r"^Convolution: data of shape \(3, 28, 28\) must .*\n.*'net_weight'"):
+        net(nd.ones((3, 28, 28)))

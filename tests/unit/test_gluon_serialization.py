@@ -8,6 +8,7 @@ import gluonish as mx
 from gluonish import gluon, nd
 from gluonish.errors import FormatError
 from gluonish.gluon import DeferredInitializationError, nn
+from gluonish.gluon._walk import saved
 
 TWO = [mx.cpu(0), mx.cpu(1)]
 X = nd.ones((2, 3))
@@ -70,7 +71,7 @@ class TestFormats:
         other.load_parameters(tmp_path / "w")
         assert (other.steps.item(), other.cache.item(), other.scale.data().item()) == (5, 0, 5)
         other.load_parameters(tmp_path / "w", ctx=TWO)
-        assert [ctx.device_id for p in other._saved().values() for ctx in p.list_ctx()] == [0, 1, 0, 1]
+        assert [ctx.device_id for p in saved(other).values() for ctx in p.list_ctx()] == [0, 1, 0, 1]
 
 
 class TestLoading:
@@ -97,7 +98,7 @@ class TestLoading:
 
     def test_other_devices_are_refused(self, saved):
         other = trained()
-        with pytest.raises(AssertionError, match=r"cpu\(0\).*cpu\(1\)"):
+        with pytest.raises(AssertionError, match=r"of file .*cpu\(1\).*cpu\(0\)"):
             other.load_parameters(saved.path, ctx=mx.cpu(1))
         other.load_parameters(saved.path, ctx=mx.cpu(0))
 
@@ -132,7 +133,9 @@ class TestLoading:
         other.output = Dense(5, in_units=4)
         other.output.initialize()
         before = state(other)
-        with pytest.raises(AssertionError, match=r"\(2, 4\) does not fit its shape \(5, 4\)"):
+        with pytest.raises(
+            AssertionError, match=r"'output\.weight' of file .*w\.params' has shape \(2, 4\), which .* \(5, 4\)"
+        ):
             other.load_parameters(saved.path)
         assert state(other) == before
 
@@ -140,7 +143,7 @@ class TestLoading:
         other = trained()
         other.cast("float16")
         before = state(other)
-        with pytest.raises(AssertionError, match=r"float16.*float32.*cast_dtype=True"):
+        with pytest.raises(AssertionError, match=r"'hidden\.weight' of file .*float32.*float16.*cast_dtype=True"):
             other.load_parameters(saved.path)
         assert state(other) == before
         other.load_parameters(saved.path, cast_dtype=True)
@@ -306,6 +309,43 @@ class TestOldNames:
         with pytest.warns(DeprecationWarning, match="load_parameters"):
             other.load_params(tmp_path / "w.params")
         assert state(other) == state(net)
+
+
+class TestNamesOfTorch:
+    """What torch calls the parameters of norms, and a count that it keeps."""
+
+    def torchs(self, norms):
+        """The state of networks of a convolution and a norm, as torch has it."""
+        rng = np.random.default_rng(0)
+        made = {"0.weight": rng.normal(size=(4, 3, 3, 3)), "0.bias": rng.normal(size=4)}
+        made |= {f"1.{part}": rng.uniform(1, 2, size=4) for part in norms}
+        return {name: nd.array(value) for name, value in made.items()}
+
+    @pytest.mark.parametrize("norm", [nn.BatchNorm, nn.GroupNorm, nn.InstanceNorm])
+    def test_norms(self, tmp_path, norm):
+        statistics = ["running_mean", "running_var"] if norm is nn.BatchNorm else []
+        arrays = self.torchs(["weight", "bias", *statistics])
+        counted = {"1.num_batches_tracked": nd.array(np.int64(7), dtype="int64")} if statistics else {}
+        nd.save(tmp_path / "torch.safetensors", {**arrays, **counted})
+        net = nn.HybridSequential()
+        net.add(nn.Conv2D(4, 3), norm())
+        net.load_parameters(tmp_path / "torch.safetensors")
+        ours = {"weight": "gamma", "bias": "beta"}
+        for name, array in arrays.items():
+            layer, part = name.split(".")
+            part = ours[part] if layer == "1" and part in ours else part
+            assert getattr(net[int(layer)], part).data().tolist() == array.tolist()
+
+    def test_counts_of_nothing_are_too_much(self):
+        net = nn.Dense(1, in_units=1)
+        arrays = {"weight": nd.ones((1, 1)), "bias": nd.ones(1), "num_batches_tracked": nd.ones(1)}
+        with pytest.raises(AssertionError, match="'num_batches_tracked' of the dict is no parameter"):
+            net.load_dict(arrays)
+
+    def test_names_of_both_kinds(self):
+        net = nn.LayerNorm(in_channels=1)
+        with pytest.raises(AssertionError, match="'gamma' and 'weight' of the dict mean the same parameter, 'gamma'"):
+            net.load_dict({"gamma": nd.ones(1), "weight": nd.ones(1), "beta": nd.ones(1)})
 
 
 class TestParameterDict:

@@ -3,7 +3,7 @@
 import pytest
 from unit.gluon_layers import Dense, Scale
 
-from gluonish import autograd, gluon, nd
+from gluonish import amp, autograd, gluon, nd
 from gluonish.gluon import nn
 from gluonish.gluon._summary import rows
 
@@ -55,7 +55,7 @@ def test_the_first_forward_may_be_this_one_and_nothing_stays(capsys):
     assert "Parameters: 1,558, of which 1,558 are trained and 0 are not; 6.1 KiB" in text
     for block in net.modules():
         assert not block._forward_hooks
-        assert "_F" not in block.__dict__
+        assert block._gluonish.functions is None
     net(nd.ones((2, 3, 8, 8)))
 
 
@@ -124,3 +124,12 @@ def test_several_outputs_and_errors():
     with pytest.raises(ValueError):
         net.summary(nd.ones((2, 3)))
     assert not any(block._forward_hooks for block in net.modules())
+
+
+def test_a_network_that_casts_stays_one(capsys):
+    net = nn.Dense(2, in_units=3)
+    net.initialize()
+    converted = amp.convert_hybrid_block(net, "bfloat16")
+    converted.summary(nd.ones((1, 3)))
+    assert "14" in capsys.readouterr().out  # two times three multiplications and additions, and the bias
+    assert converted(nd.ones((1, 3))).dtype == "bfloat16"

@@ -87,6 +87,7 @@ class CastingFunctions:
         if path not in self._casts.names:
             return found
 
+        @wraps(found)
         def call(*args: Any, **kwargs: Any) -> Any:
             return self._casts.call(path, found, args, kwargs)
 

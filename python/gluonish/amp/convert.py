@@ -57,7 +57,7 @@ def convert_hybrid_block(
         found.add(one.name)
         if one.name in excluded or not isinstance(one, HybridBlock):
             return
-        one.__dict__["_F"] = CastingFunctions(casts)
+        one._gluonish.functions = CastingFunctions(casts)
         if cast_optional_params and type(one).__name__ not in list_lp16_use_fp32_params(casts.dtype):
             for parameter in one._reg_params.values():
                 if "float32" in str(parameter.dtype):

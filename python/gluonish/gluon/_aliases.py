@@ -7,6 +7,7 @@ from gluonish._core import NDArray
 from gluonish._dtype import NAMES
 from gluonish.autograd import is_training
 from gluonish.context import Context
+from gluonish.gluon._walk import children, saved, walk
 
 if TYPE_CHECKING:
     from gluonish.gluon.block import Block
@@ -17,6 +18,14 @@ else:
     _Block = object
 
 __all__ = ["TorchNames"]
+
+
+class _Training:
+    """Whether the block would run as in training now. No property: Gluon's code may have an attribute of this name."""
+
+    def __get__(self, block: Any, _: type) -> bool:
+        pinned = None if block is None else block._gluonish.pinned
+        return is_training() if pinned is None else bool(pinned)
 
 
 class TorchNames:
@@ -42,7 +51,7 @@ class TorchNames:
 
     def state_dict(self: Any) -> dict[str, NDArray]:
         """The values of parameters and buffers by attribute path, in the memory that the block uses."""
-        return {path: parameter.data().detach() for path, parameter in self._saved().items()}
+        return {path: parameter.data().detach() for path, parameter in saved(self).items()}
 
     def load_state_dict(self: Any, state_dict: Mapping[str, NDArray], strict: bool = True) -> None:
         """Loads values by attribute path; without ``strict`` missing and unknown names are left alone."""
@@ -50,24 +59,24 @@ class TorchNames:
 
     def named_children(self: Any) -> "Iterator[tuple[str, Block]]":
         """The direct children by name."""
-        return iter(self._kids())
+        return iter(children(self))
 
     def children(self: Any) -> "Iterator[Block]":
         """The direct children."""
-        return (child for _, child in self._kids())
+        return (child for _, child in children(self))
 
     def named_modules(self: Any, prefix: str = "") -> "Iterator[tuple[str, Block]]":
         """The block and all below it, each once, by attribute path."""
-        return self._walk(prefix)  # type: ignore[no-any-return]
+        return walk(self, prefix)
 
     def modules(self: Any) -> "Iterator[Block]":
         """The block and all below it, each once."""
-        return (block for _, block in self._walk())
+        return (block for _, block in walk(self))
 
     def named_buffers(self: Any) -> Iterator[tuple[str, NDArray]]:
         """The buffers of the block and of all below it, by attribute path."""
-        for path, block in self._walk():
-            for name, buffer in block._buffers.items():
+        for path, block in walk(self):
+            for name, buffer in block._gluonish.buffers.items():
                 yield f"{path}.{name}" if path else name, buffer.data()
 
     def buffers(self: Any) -> Iterator[NDArray]:
@@ -115,12 +124,9 @@ class TorchNames:
 
     def requires_grad_(self: Any, requires_grad: bool = True) -> "Block":
         """Whether backward computes the gradients of all parameters; constants have none either way."""
-        for parameter in self.parameters():
+        for parameter in self.collect_params().values():
             if parameter._differentiable:
                 parameter.grad_req = "write" if requires_grad else "null"
         return self  # type: ignore[no-any-return]
 
-    @property
-    def training(self: Any) -> bool:
-        """Whether the block would run as in training now."""
-        return is_training() if self._pinned is None else bool(self._pinned)
+    training = _Training()

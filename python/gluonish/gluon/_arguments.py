@@ -1,4 +1,4 @@
-"""What users say about parameters: devices and shapes."""
+"""What users say about parameters: devices, shapes, and names in classes of their own."""
 
 from collections.abc import Sequence
 from operator import index
@@ -7,7 +7,7 @@ from gluonish._types import Shape
 from gluonish.context import Context, device_index
 from gluonish.errors import ArgumentError
 
-__all__ = ["Contexts", "device_indices", "one_of", "partial_shape"]
+__all__ = ["Contexts", "device_indices", "one_of", "partial_shape", "refuse_taken_names"]
 
 Contexts = Context | str | Sequence[Context | str] | None
 
@@ -39,3 +39,16 @@ def partial_shape(shape: int | Sequence[int], name: str) -> Shape:
             f"Parameter '{name}': shape={shape!r} is not valid: expected sizes, with 0 for unknown ones"
         )
     return tuple(max(size, 0) for size in sizes)
+
+
+def refuse_taken_names(cls: type, base: type, shared: set[str]) -> None:
+    """Refuses a subclass that has a private method of its base, but for those that subclasses may know."""
+
+    def private(one: type) -> set[str]:
+        return {name for name in vars(one) if name[0] == "_" and not name.startswith("__")}
+
+    taken = sorted((private(base) - shared) & private(cls))
+    if taken and not cls.__module__.startswith("gluonish."):
+        raise ArgumentError(
+            f"class {cls.__name__}: {base.__name__} itself has methods called {', '.join(taken)}; call them otherwise"
+        )

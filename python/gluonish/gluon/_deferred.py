@@ -10,8 +10,30 @@ from gluonish.errors import ShapeError
 from gluonish.gluon._errors import DeferredShapeError
 from gluonish.gluon._functions import Functions
 from gluonish.gluon._parameter import Parameter
+from gluonish.gluon._state import guard
 
-__all__ = ["Placeholder", "functions_that_tell_shapes"]
+__all__ = ["Placeholder", "functions_that_tell_shapes", "settle"]
+
+
+def settle(block: Any, args: tuple[Any, ...]) -> None:
+    """Before the first forward: parameters get shapes that ``infer_shape`` of the class tells, and values."""
+    from gluonish.gluon.hybrid_block import HybridBlock  # which needs this module
+
+    cls = type(block)
+    waiting = [parameter for parameter in block._reg_params.values() if parameter._waiting is not None]
+    if getattr(cls, "infer_shape", HybridBlock.infer_shape) is not HybridBlock.infer_shape and _unknown(waiting):
+        block.infer_shape(*args)
+        if cls.forward is not HybridBlock.forward and (left := _unknown(waiting)):  # functions of F tell the others
+            raise left[0]._deferred_error(", and infer_shape of its block has not set it")
+    for parameter in waiting:
+        if parameter._known():
+            parameter._finish_deferred_init()
+    block._gluonish.settled = all(parameter._copies for parameter in block._reg_params.values())
+    guard(block)
+
+
+def _unknown(parameters: list[Parameter]) -> list[Parameter]:
+    return [parameter for parameter in parameters if not parameter._known()]
 
 
 class Placeholder:
@@ -93,7 +115,8 @@ def _tell(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs
         shapes = ask(*map(_shape, args), **{key: _shape(one) for key, one in kwargs.items()})
     except ShapeError as error:
         why = waiting._parameter._deferred_error(f", and F.{name} cannot tell it")
-        raise DeferredShapeError(f"{why}\n  {error}") from error
+        # It is mostly an input of a wrong shape, so that comes first.
+        raise DeferredShapeError(f"{error}\n  {why}") from error
     order = list(inspect.signature(function).parameters)
     places = [*enumerate(args), *((order.index(key), one) for key, one in kwargs.items() if key in order)]
     for place, one in places:

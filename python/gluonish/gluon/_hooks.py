@@ -6,6 +6,7 @@ from typing import Any
 from gluonish import _core
 from gluonish._core import NDArray
 from gluonish.autograd import Function, is_recording
+from gluonish.errors import ArgumentError, ShapeError
 
 __all__ = ["BackwardHook", "call_with_backward_hooks"]
 
@@ -13,7 +14,7 @@ Gradients = tuple[NDArray | None, ...]
 BackwardHook = Callable[[Any, Gradients, Gradients], "Gradients | NDArray | None"]
 
 
-class _Gate(Function):
+class BackwardHooks(Function):
     """Lets arrays pass, and calls a function with their gradients; what that returns goes on instead."""
 
     def __init__(self, seen: Callable[[Gradients], Gradients]) -> None:
@@ -46,7 +47,7 @@ def call_with_backward_hooks(block: Any, hooks: list[BackwardHook], args: tuple[
         for hook in hooks:
             returned = hook(block, inputs, of_outputs[-1])
             if returned is not None:
-                inputs = (returned,) if isinstance(returned, NDArray) else tuple(returned)
+                inputs = _replaced(block, inputs, returned)
         return tuple(inputs[i] for i in places)
 
     def at_outputs(gradients: Gradients) -> Gradients:
@@ -56,11 +57,28 @@ def call_with_backward_hooks(block: Any, hooks: list[BackwardHook], args: tuple[
         return tuple(gradients)
 
     if places:
-        passed = _Gate(at_inputs)(*(args[i] for i in places))
+        passed = BackwardHooks(at_inputs)(*(args[i] for i in places))
         passed = [passed] if isinstance(passed, NDArray) else passed
         changed = dict(zip(places, passed, strict=True))
         args = tuple(changed.get(i, arg) for i, arg in enumerate(args))
     return _through(block.forward(*args), at_outputs)
+
+
+def _replaced(block: Any, gradients: Gradients, returned: Any) -> Gradients:
+    """What a hook gives instead of the gradients of the inputs: one for each, of its shape."""
+    who = f"{block._gluonish.label}: a backward hook"
+    given = (returned,) if isinstance(returned, NDArray) else returned
+    if not isinstance(given, list | tuple) or not all(one is None or isinstance(one, NDArray) for one in given):
+        raise ArgumentError(f"{who} must return arrays or None, got {type(returned).__name__}")
+    if len(given) != len(gradients):
+        raise ArgumentError(f"{who} returned {len(given)} gradients, but the block has {len(gradients)} inputs")
+    for i, (before, after) in enumerate(zip(gradients, given, strict=True)):
+        if before is not None and after is not None and before.shape != after.shape:
+            raise ShapeError(
+                f"{who} returned a gradient of shape {after.shape} for input {i}, whose gradient has shape "
+                f"{before.shape}"
+            )
+    return tuple(given)
 
 
 def _through(output: Any, seen: Callable[[Gradients], Gradients]) -> Any:
@@ -78,7 +96,7 @@ def _through(output: Any, seen: Callable[[Gradients], Gradients]) -> Any:
     collect(output)
     if not arrays:
         return output
-    passed = _Gate(seen)(*arrays)
+    passed = BackwardHooks(seen)(*arrays)
     left = iter([passed] if isinstance(passed, NDArray) else passed)
 
     def rebuilt(value: Any) -> Any:

@@ -18,8 +18,10 @@ def add_place(error: Exception, block: Any, outermost: bool) -> None:
     """
     inward: list[Any] = error.__dict__.setdefault(_BLOCKS, [])
     inward.insert(0, block)
-    names = [inward[0]._path, *(_name(parent, child) for parent, child in itertools.pairwise(inward))]
-    place = f"in block {'.'.join(names)} ({type(inward[-1]).__name__})"
+    paths = inward[0]._gluonish.paths
+    for parent, child in itertools.pairwise(inward):
+        paths = [f"{path}.{name}" for path in paths for name in _names(parent, child)]
+    place = f"in block {' or '.join(paths[:3])} ({type(inward[-1]).__name__})"
     if isinstance(error, MXNetError) and not isinstance(error, OSError) and len(error.args) == 1:
         text = error.__dict__.setdefault(_TEXT, str(error.args[0]))
         if "in block " not in text:  # an error of queued work knows the block already
@@ -32,8 +34,6 @@ def add_place(error: Exception, block: Any, outermost: bool) -> None:
         error.__dict__.pop(_TEXT, None)
 
 
-def _name(parent: Any, child: Any) -> str:
-    for name, block in parent._children.items():
-        if block is child:
-            return str(name)
-    return f"<{type(child).__name__}>"
+def _names(parent: Any, child: Any) -> list[str]:
+    names = [str(name) for name, block in parent._children.items() if block is child]
+    return names or [f"<{type(child).__name__}>"]

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from gluonish import name as names
 from gluonish.gluon._parameter_dict import ParameterDict
+from gluonish.gluon._state import State
 
 __all__ = ["NameScope", "named"]
 
@@ -17,7 +18,7 @@ class Named(Protocol):
     """What a scope needs of its block."""
 
     _empty_prefix: bool
-    _counters: dict[str, int]
+    _gluonish: State
 
     @property
     def prefix(self) -> str: ...
@@ -66,6 +67,6 @@ def named(hint: str, prefix: str | None, params: ParameterDict | None) -> tuple[
 def _next(hint: str, parent: Named | None) -> str:
     if parent is None:
         return names.current().get(None, hint)
-    number = parent._counters.get(hint, 0)
-    parent._counters[hint] = number + 1
+    counters = parent._gluonish.counters
+    number = counters[hint] = counters.get(hint, -1) + 1
     return f"{hint}{number}"

@@ -23,12 +23,13 @@ from gluonish._types import ArrayLike, DTypeLike, Shape
 from gluonish.autograd import pause
 from gluonish.context import Context, device_index, from_index
 from gluonish.errors import ArgumentError, DTypeError, UnsupportedError
-from gluonish.gluon._arguments import Contexts, device_indices, partial_shape
+from gluonish.gluon._arguments import Contexts, device_indices, partial_shape, refuse_taken_names
 from gluonish.gluon._errors import (
     DeferredInitializationError,
     DeferredShapeError,
     NotInitializedError,
     ParameterError,
+    deferred,
 )
 from gluonish.gluon._freshness import kept
 from gluonish.init import InitDesc, Initializer, create
@@ -108,6 +109,10 @@ class Parameter:
         self._waiting: _Waiting | None = None
         self._used: dict[int, int] = {}  # versions of gradients, for _freshness
         self._added_up = False  # whether a trainer made its grad_req "add"
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        refuse_taken_names(cls, Parameter, {"_finish_deferred_init", "_reduce"})  # MXNet's parameters have these too
 
     def __repr__(self) -> str:
         return f"{type(self).__name__} {self.name} (shape={self._shape}, dtype={self._dtype})"
@@ -410,18 +415,7 @@ class Parameter:
 
     def _deferred_error(self, why: str = "") -> DeferredInitializationError:
         """Says which dimension is unknown, and how to give it."""
-        if self._known():
-            unknown, how = "its shape is known now", "call the block once"
-        elif self._shape is None:
-            unknown, how = "its shape is unknown", "call the block once with data, or give the shape"
-        else:
-            axes = [axis for axis, size in enumerate(self._shape) if size == 0]
-            many = f"dimension{'s' if len(axes) > 1 else ''} {', '.join(map(str, axes))}"
-            unknown = f"{many} of its shape {self._shape} {'are' if len(axes) > 1 else 'is'} unknown"
-            how = "call the block once with data, or give the size when it is made (in_units=, in_channels=, shape=)"
-        return DeferredInitializationError(
-            f"Parameter '{self.name}' has no values yet, because initialization was deferred: {unknown}{why}; {how}"
-        )
+        return deferred(self.name, self._shape, self._known(), why)
 
     def _agreed(self, shape: Shape, what: str) -> Shape:
         """The shape that both are, where one may know what the other does not."""

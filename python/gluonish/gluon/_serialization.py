@@ -1,7 +1,6 @@
 """Parameters to files and back. Everything in a file is checked before a parameter changes."""
 
 import os
-import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -9,9 +8,10 @@ from gluonish import _core, _files, nd
 from gluonish._core import NDArray
 from gluonish._files import PathLike
 from gluonish.context import from_index
-from gluonish.errors import ArgumentError, FormatError
+from gluonish.errors import ArgumentError, DTypeError, FormatError
 from gluonish.gluon._arguments import Contexts, device_indices
 from gluonish.gluon._errors import ParameterError
+from gluonish.gluon._other_names import here, in_mxnet
 from gluonish.gluon._parameter import Constant, Parameter
 
 __all__ = ["Options", "deduplicated", "load", "plain", "read", "resolved", "save"]
@@ -27,12 +27,16 @@ class Options(NamedTuple):
     dtype_source: str = "current"
 
 
-def save(filename: PathLike, parameters: Mapping[str, Parameter]) -> None:
-    """Saves values by name: as safetensors, or as what the name of the file asks for."""
+def save(filename: PathLike, parameters: Mapping[str, Parameter], paths: bool = False) -> None:
+    """Saves values by name: as safetensors, or as what the name of the file asks for.
+
+    Where the names are attribute paths, a file of MXNet's has those of MXNet.
+    """
     path = _files.local_path(filename, "save_parameters")
     arrays = [parameter._reduce() for parameter in parameters.values()]
     format = {".params": "params", ".npz": "npz"}.get(os.path.splitext(path)[1].lower(), "safetensors")
-    _core.save_file(path, format, list(parameters), arrays, [])
+    names = [in_mxnet(name, parameters) for name in parameters] if format == "params" and paths else list(parameters)
+    _core.save_file(path, format, names, arrays, [])
 
 
 def deduplicated(parameters: Mapping[str, Parameter]) -> dict[str, Parameter]:
@@ -56,28 +60,38 @@ def plain(name: str) -> str:
     return name[4:] if name.startswith(("arg:", "aux:")) else name
 
 
-# What MXNet calls the parameters of recurrent layers in files: `_unfused.0.i2h_weight`, `_unfused.0.r_cell.i2h_weight`.
-_UNFUSED = re.compile(r"(?<![^.])_unfused\.(\d+)\.(?:([lr])_cell\.)?(?=\w+$)")
+def resolved(
+    arrays: Mapping[str, NDArray], paths: Mapping[str, Parameter], prefix: str, source: str
+) -> tuple[dict[str, NDArray], dict[str, str]]:
+    """Arrays by attribute path, and what the file calls each.
 
-
-def resolved(arrays: Mapping[str, NDArray], paths: Mapping[str, Parameter], prefix: str) -> dict[str, NDArray]:
-    """Arrays by attribute path, which old files do not have: their names are full ones, or those without the prefix."""
+    Names of old files are full ones, or those without the prefix; other libraries' layers have other names.
+    """
     full = {parameter.name: path for path, parameter in paths.items()}
+    found: dict[str, NDArray] = {}
+    called: dict[str, str] = {}
+    for name, array in arrays.items():
+        path = name if name in paths else full.get(prefix + plain(name)) or full.get(plain(name)) or here(name, paths)
+        if path is None:
+            continue
+        if path in found:
+            raise ParameterError(f"'{called[path]}' and '{name}' of {source} mean the same parameter, '{path}'")
+        found[path], called[path] = array, name
+    return found, called
 
-    def path(name: str) -> str:
-        if name in paths:
-            return name
-        fused = _UNFUSED.sub(lambda m: f"{m[2] or 'l'}{m[1]}_", name)
-        return full.get(prefix + plain(name)) or full.get(plain(name)) or fused
 
-    found = {path(name): array for name, array in arrays.items()}
-    if len(found) < len(arrays):
-        raise ParameterError(f"several names of the file mean the same parameter: {', '.join(arrays)}")
-    return found
+def load(
+    arrays: Mapping[str, NDArray],
+    parameters: Mapping[str, Parameter],
+    source: str,
+    options: Options,
+    called: Mapping[str, str] | None = None,
+) -> None:
+    """Gives parameters the arrays of their names. A parameter of several names needs one of them.
 
-
-def load(arrays: Mapping[str, NDArray], parameters: Mapping[str, Parameter], source: str, options: Options) -> None:
-    """Gives parameters the arrays of their names. A parameter of several names needs one of them."""
+    ``called`` has the names of the file, where these are others.
+    """
+    called = called or {}
     if options.dtype_source not in ("current", "saved"):
         raise ParameterError(f"dtype_source={options.dtype_source!r} is not valid: expected 'current' or 'saved'")
     devices = None if options.ctx is None else device_indices(options.ctx)
@@ -94,32 +108,46 @@ def load(arrays: Mapping[str, NDArray], parameters: Mapping[str, Parameter], sou
             f"{_listed(extra)} of {source} is no parameter of the block, which has {_listed(parameters)}; set "
             "ignore_extra=True to skip it"
         )
-    found = [(parameters[name], array) for name, array in arrays.items() if name in parameters]
-    for parameter, array in found:
-        _check(parameter, array, source, devices, options)
-    for parameter, array in found:
+    found = [(name, parameters[name], array) for name, array in arrays.items() if name in parameters]
+    for name, parameter, array in found:
+        _check(parameter, array, f"'{called.get(name, name)}' of {source}", devices, options)
+    for _, parameter, array in found:
         _put(parameter, array, devices, options)
 
 
-def _check(parameter: Parameter, array: NDArray, source: str, devices: list[int] | None, options: Options) -> None:
+def _check(parameter: Parameter, array: NDArray, what: str, devices: list[int] | None, options: Options) -> None:
     if not isinstance(array, NDArray):
-        raise ArgumentError(f"{source}: '{parameter.name}' must be an NDArray, got {type(array).__name__}")
-    parameter._taking(array.shape, f"the shape in {source}")
+        raise ArgumentError(f"{what} must be an NDArray, got {type(array).__name__}")
+    try:
+        parameter._taking(array.shape, "the shape")
+    except ParameterError:
+        fits = "which has no elements for" if 0 in array.shape else f"which does not fit the shape {parameter.shape} of"
+        raise ParameterError(
+            f"{what} has shape {array.shape}, {fits} Parameter '{parameter.name}'"
+            f"{'' if parameter._known() else ' (0 is unknown)'}"
+        ) from None
     if options.cast_dtype:
         if options.dtype_source == "saved":
-            parameter._check_differentiable(str(array.dtype), parameter.grad_req)
+            _check_gradient(parameter, array, what)
     elif array.dtype != parameter.dtype:
         raise ParameterError(
-            f"Parameter '{parameter.name}' is {parameter.dtype}, but {array.dtype} in {source}; set cast_dtype=True to "
+            f"{what} is {array.dtype}, but Parameter '{parameter.name}' is {parameter.dtype}; set cast_dtype=True to "
             "cast one of them (dtype_source says which)"
         )
     waiting = parameter._waiting
     has = waiting.devices if waiting is not None else list(parameter._copies)
     if devices is not None and has and set(devices) != set(has) and not isinstance(parameter, Constant):
         raise ParameterError(
-            f"Parameter '{parameter.name}' is initialized on {[*map(from_index, has)]}, and cannot be loaded on "
-            f"{[*map(from_index, devices)]}: leave ctx out, or call reset_ctx first"
+            f"{what} cannot be loaded on {[*map(from_index, devices)]}: Parameter '{parameter.name}' is initialized on "
+            f"{[*map(from_index, has)]}. Leave ctx out, or call reset_ctx first"
         )
+
+
+def _check_gradient(parameter: Parameter, array: NDArray, what: str) -> None:
+    try:
+        parameter._check_differentiable(str(array.dtype), parameter.grad_req)
+    except DTypeError as error:
+        raise DTypeError(f"{what}: {error}") from None
 
 
 def _put(parameter: Parameter, array: NDArray, devices: list[int] | None, options: Options) -> None:

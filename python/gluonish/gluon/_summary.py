@@ -6,8 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from gluonish import nd
 from gluonish._core import NDArray
 from gluonish.gluon._functions import Functions
+from gluonish.gluon._walk import own_parameters, walk
 from gluonish.gluon.block import Block
 from gluonish.gluon.hybrid_block import HybridBlock
 from gluonish.gluon.parameter import Parameter
@@ -53,7 +55,7 @@ def rows(block: Block, inputs: tuple[Any, ...]) -> list[Row]:
     def end(called: Block, _: Any, output: Any) -> None:
         row = running.pop()
         row.output = _shapes(output)
-        own = {id(parameter): parameter for parameter in called._own().values() if id(parameter) not in counted}
+        own = {id(p): p for p in own_parameters(called).values() if id(p) not in counted}
         counted.update(own)
         row.parameters = sum(map(_count, own.values()))
         fresh = [array for array in _arrays(output) if id(array) not in arrays]
@@ -62,19 +64,18 @@ def rows(block: Block, inputs: tuple[Any, ...]) -> list[Row]:
         row.bytes = sum(array.nbytes for array in fresh)
 
     kept: list[NDArray] = []  # so that no two arrays have the same id
-    functions = Functions(watch)
-    blocks = list(block._walk())
+    blocks = list(walk(block))
+    before = [one._gluonish.functions for _, one in blocks]
     try:
         for path, one in blocks:
             handles += [one.register_forward_pre_hook(begin(path)), one.register_forward_hook(end)]
-            if isinstance(one, HybridBlock):
-                one.__dict__["_F"] = functions
+            one._gluonish.functions = Functions(watch, one._gluonish.functions or nd)
         block(*inputs)
     finally:
         for handle in handles:
             handle.detach()
-        for _, one in blocks:
-            one.__dict__.pop("_F", None)
+        for (_, one), functions in zip(blocks, before, strict=True):
+            one._gluonish.functions = functions
     return made
 
 
@@ -94,7 +95,7 @@ def summarize(block: Block, inputs: tuple[Any, ...]) -> str:
         for row in found
     ]
     widths = [max(map(len, column)) for column in zip(title, *lines, strict=True)]
-    parameters = {id(p): p for p in block.parameters()}.values()
+    parameters = block.collect_params().values()
     trained = sum(map(_count, (p for p in parameters if p.grad_req != "null")))
     total = sum(map(_count, parameters))
     weight = sum(array.nbytes for p in parameters for array in p.list_data()[:1])

@@ -18,6 +18,7 @@
 
 import warnings
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NoReturn
 
 from gluonish import _core
@@ -30,12 +31,15 @@ from gluonish.errors import ArgumentError, UnsupportedError
 from gluonish.gluon import _serialization
 from gluonish.gluon._aliases import TorchNames
 from gluonish.gluon._arguments import Contexts, one_of
+from gluonish.gluon._deferred import settle
 from gluonish.gluon._errors import ParameterError
 from gluonish.gluon._hooks import BackwardHook, call_with_backward_hooks
 from gluonish.gluon._located import add_place
 from gluonish.gluon._parameter import Parameter
 from gluonish.gluon._parameter_dict import ParameterDict
+from gluonish.gluon._state import guard
 from gluonish.gluon._tree import Tree
+from gluonish.gluon._walk import children, own_parameters, saved, walk
 from gluonish.gluon.utils import HookHandle
 
 __all__ = ["Block"]
@@ -68,21 +72,16 @@ class Block(Tree, TorchNames):
 
     _forward_hooks: dict[int, Callable[..., object]]
     _forward_pre_hooks: dict[int, Callable[..., object]]
-    _backward_hooks: dict[int, BackwardHook]
-    _pinned: bool | None  # False where eval() pinned it to predict mode
-    _guarded = True  # whether a call has more to do than forward; before __init__, to say that it was not called
-    _settled = True  # whether nothing is left to do before a forward
 
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
         super().__init__(prefix, params)
-        self.__dict__.update(_forward_hooks={}, _forward_pre_hooks={}, _backward_hooks={}, _pinned=None)
-        self._guard()
+        self.__dict__.update(_forward_hooks={}, _forward_pre_hooks={})
 
     # Doing something with all.
 
     def apply(self, fn: "Callable[[Block], object]") -> "Block":
         """Calls a function with every block below, and then with the block itself; returns the block."""
-        for _, child in self._kids():
+        for _, child in children(self):
             child.apply(fn)
         fn(self)
         return self
@@ -104,24 +103,24 @@ class Block(Tree, TorchNames):
         params = self.collect_params()
         params.initialize(init, ctx, verbose, force_reinit, device=device)
         where = params.list_ctx() if params else one_of(ctx, device)
-        for _, block in self._walk():
-            for buffer in block._buffers.values():
+        for _, block in walk(self):
+            for buffer in block._gluonish.buffers.values():
                 buffer.reset_ctx(where)
 
     def cast(self, dtype: DTypeLike) -> None:
         """Makes all parameters, and buffers of floating types, another type."""
-        for _, child in self._kids():
+        for _, child in children(self):
             child.cast(dtype)
-        for parameter in self._own().values():
+        for parameter in own_parameters(self).values():
             parameter.cast(dtype)
-        for buffer in self._buffers.values():
+        for buffer in self._gluonish.buffers.values():
             if "float" in str(buffer.dtype):
                 buffer.cast(dtype)
 
     def reset_ctx(self, ctx: Contexts = None, *, device: Contexts = None) -> None:
         """Moves all parameters and buffers to other devices."""
-        for _, block in self._walk():
-            for parameter in (*block._own().values(), *block._buffers.values()):
+        for _, block in walk(self):
+            for parameter in (*own_parameters(block).values(), *block._gluonish.buffers.values()):
                 parameter.reset_ctx(ctx, device=device)
 
     reset_device = reset_ctx
@@ -139,13 +138,14 @@ class Block(Tree, TorchNames):
 
         ``decoder.share_parameters({"weight": encoder.weight})``; ``dict(net.named_parameters())`` shares all.
         """
-        owners = dict(self._walk())
+        _check_mapping(self, "share_parameters", shared)
+        owners = dict(walk(self))
         found: list[tuple[Block, str, Parameter]] = []
         for path, parameter in shared.items():
             parent, _, name = path.rpartition(".")
             owner = owners.get(parent)
             if owner is None or name not in owner._reg_params:
-                raise ArgumentError(f"{self._label}: share_parameters: there is no parameter '{path}'")
+                raise ArgumentError(f"{self._gluonish.label}: share_parameters: there is no parameter '{path}'")
             owner._reg_params[name]._agreed(parameter.shape or owner._reg_params[name].shape or (), "the shared shape")
             found.append((owner, name, parameter))
         for owner, name, parameter in found:
@@ -154,19 +154,16 @@ class Block(Tree, TorchNames):
 
     def hybridize(self, active: bool = True, **kwargs: Any) -> None:
         """Compiles the hybrid blocks below. It is not built yet: only ``hybridize(False)`` does not raise."""
-        for _, child in self._kids():
+        for _, child in children(self):
             child.hybridize(active, **kwargs)
 
     def train(self, mode: bool = True) -> "Block":
         """Ends what ``eval()`` began: layers behave as ``autograd.record`` and its like say again."""
-        for _, block in self._walk():
-            block.__dict__["_pinned"] = None if mode else False
-            block._guard()
-        return self
+        return _pinned(self, None if mode else False)
 
     def eval(self) -> "Block":
         """Pins the block and all below it to predict mode, also inside of ``record()``, until ``train()``."""
-        return self.train(False)
+        return _pinned(self, False)
 
     # Files.
 
@@ -175,8 +172,8 @@ class Block(Tree, TorchNames):
 
         A shared parameter is saved under each of its paths, with ``deduplicate`` under the last only.
         """
-        saved = self._saved()
-        _serialization.save(filename, _serialization.deduplicated(saved) if deduplicate else saved)
+        found = saved(self)
+        _serialization.save(filename, _serialization.deduplicated(found) if deduplicate else found, paths=True)
 
     def load_parameters(
         self,
@@ -196,7 +193,7 @@ class Block(Tree, TorchNames):
         parameters to those in the file.
         """
         options = _serialization.Options(one_of(ctx, device), allow_missing, ignore_extra, cast_dtype, dtype_source)
-        self._load(_serialization.read(filename), f"file '{filename!s}'", options)
+        _load(self, _serialization.read(filename), f"file '{filename!s}'", options)
 
     def load_dict(
         self,
@@ -208,12 +205,9 @@ class Block(Tree, TorchNames):
         dtype_source: str = "current",
     ) -> None:
         """Loads values from a dict of arrays by attribute path, as ``load_parameters`` does from a file."""
+        _check_mapping(self, "load_dict", param_dict)
         options = _serialization.Options(ctx, allow_missing, ignore_extra, cast_dtype, dtype_source)
-        self._load(dict(param_dict), "the dict", options)
-
-    def _load(self, arrays: dict[str, NDArray], source: str, options: _serialization.Options) -> None:
-        saved = self._saved()
-        _serialization.load(_serialization.resolved(arrays, saved, self.prefix), saved, source, options)
+        _load(self, dict(param_dict), "the dict", options)
 
     def save_params(self, filename: PathLike) -> None:
         """Gluon's old way to save: full names without the prefix."""
@@ -229,18 +223,26 @@ class Block(Tree, TorchNames):
 
     def save(self, prefix: str) -> NoReturn:
         """MXNet's way to save a network with its compiled graph. There are no compiled graphs yet."""
-        raise UnsupportedError(f"{self._label}: save waits for compiled graphs; save_parameters saves the values")
+        raise UnsupportedError(
+            f"{self._gluonish.label}: save waits for compiled graphs; save_parameters saves the values"
+        )
 
     def load(self, prefix: str) -> NoReturn:
         """MXNet's way to load what ``save`` saved."""
-        raise UnsupportedError(f"{self._label}: load waits for compiled graphs; load_parameters loads the values")
+        raise UnsupportedError(
+            f"{self._gluonish.label}: load waits for compiled graphs; load_parameters loads the values"
+        )
 
     # Calls.
 
     def __call__(self, *args: Any) -> Any:
-        if self._guarded:
-            return self._call_guarded(args)
-        before = block_enter(self._label)
+        try:
+            mine = self._gluonish
+        except AttributeError:
+            raise ParameterError(f"{type(self).__name__}: its __init__ does not call super().__init__()") from None
+        if mine.guarded:
+            return _call_guarded(self, args)
+        before = block_enter(mine.label)
         try:
             if args and type(args[0]) is NDArray and args[0]._device != current_device():
                 with from_index(args[0]._device):  # where data() of parameters and new arrays are then found
@@ -252,65 +254,30 @@ class Block(Tree, TorchNames):
         finally:
             block_exit(before)
 
-    def _call_guarded(self, args: tuple[Any, ...]) -> Any:
-        """A call with hooks, or in a mode that is pinned."""
-        if "_forward_hooks" not in self.__dict__:
-            raise ParameterError(f"{type(self).__name__}: its __init__ does not call super().__init__()")
-        before = block_enter(self._label)
-        training = _core.is_training()
-        device = current_device()
-        try:
-            if args and isinstance(args[0], NDArray):
-                _core.set_current_device(args[0]._device)
-            if self._pinned is not None:
-                _core.set_training(self._pinned)
-            for hook in list(self._forward_pre_hooks.values()):
-                hook(self, args)
-            self._prepare(args)
-            if self._backward_hooks:
-                output = call_with_backward_hooks(self, list(self._backward_hooks.values()), args)
-            else:
-                output = self.forward(*args)
-            for hook in list(self._forward_hooks.values()):
-                hook(self, args, output)
-            return output
-        except Exception as error:
-            add_place(error, self, before == 0)
-            raise
-        finally:
-            _core.set_training(training)
-            _core.set_current_device(device)
-            block_exit(before)
-
-    def _prepare(self, args: tuple[Any, ...]) -> None:
-        """What a kind of block does before its forward."""
-
-    def _guard(self) -> None:
-        hooks = self._forward_hooks or self._forward_pre_hooks or self._backward_hooks
-        self.__dict__["_guarded"] = bool(hooks) or self._pinned is not None or not self._settled
-
     def forward(self, *args: Any) -> Any:
         """Computes the output. Every block defines it."""
-        raise UnsupportedError(f"{self._label} has no forward: define forward(self, x) in its class")
+        raise UnsupportedError(f"{self._gluonish.label} has no forward: define forward(self, x) in its class")
 
     def register_forward_pre_hook(self, hook: "Callable[[Block, tuple[Any, ...]], object]") -> HookHandle:
         """Calls ``hook(block, inputs)`` before each forward. The handle's ``detach()`` ends it."""
-        return HookHandle(self._forward_pre_hooks, hook, self._guard)
+        return _registered(self, "register_forward_pre_hook", self._forward_pre_hooks, hook)
 
     def register_forward_hook(self, hook: "Callable[[Block, tuple[Any, ...], Any], object]") -> HookHandle:
         """Calls ``hook(block, inputs, output)`` after each forward. The handle's ``detach()`` ends it."""
-        return HookHandle(self._forward_hooks, hook, self._guard)
+        return _registered(self, "register_forward_hook", self._forward_hooks, hook)
 
     def register_backward_hook(self, hook: BackwardHook) -> HookHandle:
         """Calls ``hook(block, input_gradients, output_gradients)`` when backward has gone through a recorded forward.
 
         Both are tuples, with None for what has no gradient. What the hook returns replaces the gradients of the inputs.
         """
-        return HookHandle(self._backward_hooks, hook, self._guard)
+        return _registered(self, "register_backward_hook", self._gluonish.backward_hooks, hook)
 
     def register_op_hook(self, callback: Callable[..., object], monitor_all: bool = False) -> NoReturn:
         """MXNet's hook into every op of a compiled graph. There are no compiled graphs yet."""
-        raise UnsupportedError(f"{self._label}: register_op_hook waits for compiled graphs, which are not built yet")
+        raise UnsupportedError(
+            f"{self._gluonish.label}: register_op_hook waits for compiled graphs, which are not built yet"
+        )
 
     # Text.
 
@@ -322,8 +289,65 @@ class Block(Tree, TorchNames):
             print(summarize(self, inputs))
 
     def __repr__(self) -> str:
-        lines = [f"  ({name}): {_indented(repr(child))}" for name, child in self._kids()]
+        lines = [f"  ({name}): {_indented(repr(child))}" for name, child in children(self)]
         return "\n".join([f"{type(self).__name__}(", *lines, ")"]) if lines else f"{type(self).__name__}()"
+
+
+def _call_guarded(block: Block, args: tuple[Any, ...]) -> Any:
+    """A call with hooks, in a mode that is pinned, or the first one."""
+    mine = block._gluonish
+    before = block_enter(mine.label)
+    training = _core.is_training()
+    device = current_device()
+    try:
+        if args and isinstance(args[0], NDArray):
+            _core.set_current_device(args[0]._device)
+        if mine.pinned is not None:
+            _core.set_training(mine.pinned)
+        for hook in list(block._forward_pre_hooks.values()):
+            hook(block, args)
+        if not mine.settled:
+            settle(block, args)
+        if mine.backward_hooks:
+            output = call_with_backward_hooks(block, list(mine.backward_hooks.values()), args)
+        else:
+            output = block.forward(*args)
+        for hook in list(block._forward_hooks.values()):
+            hook(block, args, output)
+        return output
+    except Exception as error:
+        add_place(error, block, before == 0)
+        raise
+    finally:
+        _core.set_training(training)
+        _core.set_current_device(device)
+        block_exit(before)
+
+
+def _pinned(block: Block, mode: bool | None) -> Block:
+    for _, one in walk(block):
+        one._gluonish.pinned = mode
+        guard(one)
+    return block
+
+
+def _registered(block: Block, method: str, hooks: dict[int, Any], hook: Any) -> HookHandle:
+    if not callable(hook):
+        raise ArgumentError(
+            f"{block._gluonish.label}: {method}: a hook must be a function, got {hook!r} ({type(hook).__name__})"
+        )
+    return HookHandle(hooks, hook, partial(guard, block))
+
+
+def _check_mapping(block: Block, method: str, given: object) -> None:
+    if not isinstance(given, Mapping):
+        raise ArgumentError(f"{block._gluonish.label}: {method}: a dict by path is needed, got {type(given).__name__}")
+
+
+def _load(block: Block, arrays: dict[str, NDArray], source: str, options: _serialization.Options) -> None:
+    found = saved(block)
+    by_path, called = _serialization.resolved(arrays, found, block.prefix, source)
+    _serialization.load(by_path, found, source, options, called)
 
 
 def _indented(text: str) -> str:

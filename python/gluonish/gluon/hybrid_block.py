@@ -9,7 +9,6 @@ from gluonish.autograd import pause
 from gluonish.context import from_index
 from gluonish.errors import ArgumentError, UnsupportedError
 from gluonish.gluon._deferred import Placeholder, functions_that_tell_shapes
-from gluonish.gluon._parameter import Parameter
 from gluonish.gluon.block import Block
 
 __all__ = ["HybridBlock"]
@@ -38,23 +37,15 @@ class HybridBlock(Block):
     ([[3.0, 3.0]], (2, 3))
     """
 
-    _F: Any = nd  # what hybrid_forward gets; an instance has another one while its calls are watched
-    _settled = False
-
     def register_child(self, block: Block, name: str | None = None) -> None:
         """Makes a hybrid block a child; others raise, as they could not be compiled."""
         if not isinstance(block, HybridBlock):
             raise ArgumentError(
-                f"{self._label}: children of a HybridBlock must be HybridBlocks, but {name or 'this one'} is a "
-                f"{type(block).__name__}; take HybridSequential for Sequential, HybridLambda for Lambda, or make the "
-                "parent a Block"
+                f"{self._gluonish.label}: children of a HybridBlock must be HybridBlocks, but {name or 'this one'} "
+                f"is a {type(block).__name__}; take HybridSequential for Sequential, HybridLambda for Lambda, or make "
+                "the parent a Block"
             )
         super().register_child(block, name)
-
-    def _register_parameter(self, name: str, parameter: Parameter) -> None:
-        super()._register_parameter(name, parameter)
-        self.__dict__["_settled"] = False
-        self._guard()
 
     # Forward.
 
@@ -66,66 +57,14 @@ class HybridBlock(Block):
             for name, parameter in self._reg_params.items():  # quicker than a comprehension
                 params[name] = parameter._copies[device]
         except (AttributeError, KeyError):
-            return self._forward_first(x, args)
-        return self.hybrid_forward(self._F, x, *args, **params)
+            return _forward_first(self, x, args)
+        return self.hybrid_forward(self._gluonish.functions or nd, x, *args, **params)
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any, **params: Any) -> Any:
         """Computes the output with functions of F. Every hybrid block defines this or ``forward``."""
         raise UnsupportedError(
-            f"{self._label} has no forward: define hybrid_forward(self, F, x) or forward(self, x) in its class"
+            f"{self._gluonish.label} has no forward: define hybrid_forward(self, F, x) or forward(self, x) in its class"
         )
-
-    def _forward_first(self, x: Any, args: tuple[Any, ...]) -> Any:
-        """The forward where the first input is no array, or parameters have no values on its device yet."""
-        device = self._device_of((x, *args))
-        waiting = {name: p for name, p in self._reg_params.items() if p._waiting is not None}
-        for name, parameter in list(waiting.items()):
-            if parameter._known():
-                parameter._finish_deferred_init()
-                del waiting[name]
-        ctx = from_index(device)
-        params: dict[str, Any] = {
-            name: Placeholder(p, device) if name in waiting else p.data(ctx) for name, p in self._reg_params.items()
-        }
-        with ctx:
-            if not waiting:
-                return self.hybrid_forward(self._F, x, *args, **params)
-            return self.hybrid_forward(functions_that_tell_shapes(self._F), x, *args, **params)
-
-    def _device_of(self, args: Any) -> int:
-        """The device of the first array among inputs, also in lists."""
-        stack = [args]
-        while stack:
-            one = stack.pop()
-            if isinstance(one, NDArray):
-                return one._device
-            if isinstance(one, list | tuple):
-                stack.extend(reversed(one))
-        kinds = ", ".join(type(arg).__name__ for arg in args)
-        raise ArgumentError(f"{self._label}: an NDArray is needed among its inputs, got {kinds}; nd.array makes one")
-
-    def _prepare(self, args: tuple[Any, ...]) -> None:
-        """Before the first forward: shapes that only ``infer_shape`` of the class can tell."""
-        if not self._settled:
-            waiting = [parameter for parameter in self._reg_params.values() if parameter._waiting is not None]
-            if waiting and (self._infers_shapes() or type(self).forward is not HybridBlock.forward):
-                if not all(parameter._known() for parameter in waiting):
-                    self._infer_own_shapes(args, waiting)
-                for parameter in waiting:
-                    parameter._finish_deferred_init()
-            self.__dict__["_settled"] = all(parameter._copies for parameter in self._reg_params.values())
-            self._guard()
-
-    def _infers_shapes(self) -> bool:
-        return type(self).infer_shape is not HybridBlock.infer_shape
-
-    def _infer_own_shapes(self, args: tuple[Any, ...], waiting: list[Parameter]) -> None:
-        if not self._infers_shapes():
-            unknown = next(parameter for parameter in waiting if not parameter._known())
-            raise unknown._deferred_error(
-                ", and forward(self, x) cannot tell it: define infer_shape(self, x) in the class, which sets its shape"
-            )
-        self.infer_shape(*args)
 
     def infer_shape(self, *args: ArrayLike) -> None:
         """Tells parameters their shapes from inputs, by a forward that is not recorded.
@@ -133,10 +72,10 @@ class HybridBlock(Block):
         Those that are not initialized stay so. A class whose ``forward`` cannot tell shapes defines this itself, and
         sets ``self.weight.shape``.
         """
-        without = [p for p in self.parameters() if not p._copies and p._waiting is None]
+        without = [p for p in self.collect_params().values() if not p._copies and p._waiting is None]
         try:
             for parameter in without:
-                parameter.initialize("zeros", from_index(self._device_of(args)))
+                parameter.initialize("zeros", from_index(_device_of(self, args)))
             with pause():
                 self(*args)
         finally:
@@ -146,7 +85,7 @@ class HybridBlock(Block):
     def infer_type(self, *args: ArrayLike) -> NoReturn:
         """MXNet's way to tell parameters their types. Here they have the types that they were given."""
         raise UnsupportedError(
-            f"{self._label}: infer_type: parameters keep the dtype they were given; cast() changes it"
+            f"{self._gluonish.label}: infer_type: parameters keep the dtype they were given; cast() changes it"
         )
 
     # Compiling.
@@ -165,7 +104,7 @@ class HybridBlock(Block):
     ) -> None:
         """Compiles the block. It is not built yet: only ``hybridize(False)`` does not raise."""
         if active:
-            raise self._not_compiled("hybridize()")
+            raise _not_compiled(self, "hybridize()")
 
     def optimize_for(
         self,
@@ -181,13 +120,48 @@ class HybridBlock(Block):
         **kwargs: Any,
     ) -> NoReturn:
         """MXNet's way to compile for a backend. Compiling is not built yet."""
-        raise self._not_compiled("optimize_for()")
+        raise _not_compiled(self, "optimize_for()")
 
     def export(self, path: str, epoch: int = 0, remove_amp_cast: bool = True) -> NoReturn:
         """Writes the compiled graph and the values to files. Compiling is not built yet."""
-        raise self._not_compiled("export()")
+        raise _not_compiled(self, "export()")
 
-    def _not_compiled(self, what: str) -> UnsupportedError:
-        return UnsupportedError(
-            f"{self._label}: {what}: compiling is not built yet; the block runs as it is, and save_parameters saves it"
-        )
+
+def _forward_first(block: HybridBlock, x: Any, args: tuple[Any, ...]) -> Any:
+    """The forward where the first input is no array, or parameters have no values on its device yet."""
+    device = _device_of(block, (x, *args))
+    waiting = {name: p for name, p in block._reg_params.items() if p._waiting is not None}
+    for name, parameter in list(waiting.items()):
+        if parameter._known():
+            parameter._finish_deferred_init()
+            del waiting[name]
+    ctx = from_index(device)
+    params: dict[str, Any] = {
+        name: Placeholder(p, device) if name in waiting else p.data(ctx) for name, p in block._reg_params.items()
+    }
+    functions = block._gluonish.functions or nd
+    with ctx:
+        if not waiting:
+            return block.hybrid_forward(functions, x, *args, **params)
+        return block.hybrid_forward(functions_that_tell_shapes(functions), x, *args, **params)
+
+
+def _device_of(block: HybridBlock, args: Any) -> int:
+    """The device of the first array among inputs, also in lists."""
+    stack = [args]
+    while stack:
+        one = stack.pop()
+        if isinstance(one, NDArray):
+            return one._device
+        if isinstance(one, list | tuple):
+            stack.extend(reversed(one))
+    kinds = ", ".join(type(arg).__name__ for arg in args)
+    label = block._gluonish.label
+    raise ArgumentError(f"{label}: an NDArray is needed among its inputs, got {kinds}; nd.array makes one")
+
+
+def _not_compiled(block: HybridBlock, what: str) -> UnsupportedError:
+    return UnsupportedError(
+        f"{block._gluonish.label}: {what}: compiling is not built yet; the block runs as it is, and save_parameters "
+        "saves it"
+    )

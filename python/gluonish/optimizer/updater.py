@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from gluonish._core import NDArray
 from gluonish.context import Context
-from gluonish.errors import ArgumentError, FormatError
+from gluonish.errors import ArgumentError, FormatError, MXNetError
 from gluonish.lr_scheduler import LRScheduler
 from gluonish.optimizer._states import Kept, pack, unpack
+from gluonish.optimizer._types import refuse_other_types
 from gluonish.optimizer.base import Optimizer
 
 if TYPE_CHECKING:
@@ -55,7 +56,11 @@ class Updater:
                 self.states[key] = self.sync_state_context(self.states[key], one.context)
             self.states_synced[key] = True
         states = [self.states[key] for key in indices]
-        self.optimizer.update_multi_precision(indices, list(weight), list(grad), states)
+        try:
+            self.optimizer.update_multi_precision(indices, list(weight), list(grad), states)
+        except MXNetError as error:
+            refuse_other_types(self.optimizer, self.states, indices, weight, error)
+            raise
 
     def sync_state_context(self, state: Any, context: Context) -> Any:
         """The state on a device."""

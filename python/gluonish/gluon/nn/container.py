@@ -6,6 +6,7 @@ from typing import Any
 
 from gluonish import nd
 from gluonish.errors import ArgumentError
+from gluonish.gluon._state import guard
 from gluonish.gluon.block import Block
 from gluonish.gluon.hybrid_block import HybridBlock
 from gluonish.gluon.parameter import ParameterDict
@@ -43,9 +44,9 @@ class _Stack(Block):
         part = copy(self)  # which keeps what a subclass has of its own
         part._children.clear()
         part._children.update((str(number), block) for number, block in enumerate(blocks[key]))
-        for hooks in (part._forward_hooks, part._forward_pre_hooks, part._backward_hooks):
+        for hooks in (part._forward_hooks, part._forward_pre_hooks, part._gluonish.backward_hooks):
             hooks.clear()
-        part._guard()
+        guard(part)
         return part
 
 

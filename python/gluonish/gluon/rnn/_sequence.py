@@ -9,9 +9,11 @@ from gluonish.errors import ArgumentError
 
 __all__ = [
     "CellError",
+    "Lengths",
     "Steps",
     "check_length",
     "last_valid",
+    "lengths",
     "masked",
     "merged",
     "reversed_steps",
@@ -20,6 +22,7 @@ __all__ = [
 ]
 
 Steps = NDArray | Sequence[NDArray]
+Lengths = NDArray | Sequence[int] | None
 
 
 class CellError(ArgumentError, AssertionError):
@@ -51,6 +54,20 @@ def check_length(length: int, inputs: Steps, layout: str) -> None:
         raise CellError(f"unroll: length={length}, but inputs{shape} are {count} steps")
     if count == 0:
         raise CellError(f"unroll: inputs{shape} have no steps; at least 1 is needed")
+
+
+def lengths(valid_length: Any, inputs: NDArray, batch_axis: int = 0, name: str = "unroll: valid_length") -> Any:
+    """How many steps of each sequence are valid, as an array (batch,); None stays None."""
+    if valid_length is None:
+        return None
+    found = valid_length if isinstance(valid_length, NDArray) else nd.array(valid_length, ctx=inputs.context)
+    batch = inputs.shape[batch_axis]
+    if found.shape != (batch,):
+        given = f"of shape {found.shape}" if found is valid_length else f"{valid_length!r}"
+        raise CellError(
+            f"{name} {given} must have shape ({batch},): the number of valid steps of each of the {batch} sequences"
+        )
+    return found
 
 
 def split(length: int, inputs: Steps, layout: str) -> list[NDArray]:

@@ -10,7 +10,7 @@ from gluonish.errors import ShapeError
 from gluonish.gluon.block import Block
 from gluonish.gluon.hybrid_block import HybridBlock
 from gluonish.gluon.parameter import Parameter
-from gluonish.gluon.rnn._sequence import CellError, Steps, last_valid, masked, merged, split
+from gluonish.gluon.rnn._sequence import CellError, Lengths, Steps, last_valid, lengths, masked, merged, split
 
 __all__ = ["GRUCell", "HybridRecurrentCell", "LSTMCell", "RNNCell", "RecurrentCell"]
 
@@ -59,7 +59,7 @@ class RecurrentCell(Block):
 
         ``kwargs`` are for instance ``ctx`` and ``dtype``.
         """
-        self._refuse_if_modified()
+        refuse_if_modified(self)
         infos = ({k: v for k, v in (info or {}).items() if k != "__layout__"} for info in self.state_info(batch_size))
         return [func(**{**info, **kwargs}) for info in infos]
 
@@ -70,7 +70,7 @@ class RecurrentCell(Block):
         begin_state: Sequence[NDArray] | None = None,
         layout: str = "NTC",
         merge_outputs: bool | None = None,
-        valid_length: NDArray | None = None,
+        valid_length: Lengths = None,
     ) -> Unrolled:
         """The outputs of all steps of a sequence, and the states after the last.
 
@@ -87,36 +87,40 @@ class RecurrentCell(Block):
         merge_outputs : bool or None
             True: outputs are one array. False: they are a list. None: what costs less, as in MXNet; a list, or an array
             where ``valid_length`` is given.
-        valid_length : array or None
+        valid_length : array, list of int or None
             How many steps of each sequence are valid, (batch,): outputs are 0 after them, and the states are those
             after the last valid one.
         """
         self.reset()
         steps = split(length, inputs, layout)
-        states = self._states_before(begin_state, steps[0])
+        valid = lengths(valid_length, steps[0])
+        states = states_before(self, begin_state, steps[0])
         seen, outputs = [states], []
         for step in steps:
             output, states = self(step, states)
             outputs.append(output)
-            if valid_length is not None:  # else they need not stay in memory
+            if valid is not None:  # else they need not stay in memory
                 seen.append(states)
-        if valid_length is not None:
-            states = last_valid(seen, valid_length)
-        return _shaped(outputs, layout, merge_outputs, valid_length), states
+        if valid is not None:
+            states = last_valid(seen, valid)
+        return _shaped(outputs, layout, merge_outputs, valid), states
 
-    def _states_before(self, begin_state: NDArray | Sequence[NDArray] | None, step: NDArray) -> list[NDArray]:
-        """States of zeros where a step's input is, unless they are given."""
-        if begin_state is not None:
-            return [begin_state] if isinstance(begin_state, NDArray) else list(begin_state)
-        dtype = step.dtype if "float" in dtype_name(step.dtype) else "float32"
-        return self.begin_state(batch_size=step.shape[0], func=nd.zeros, ctx=step.context, dtype=dtype)
 
-    def _refuse_if_modified(self) -> None:
-        if self._modified:
-            raise CellError(
-                f"{type(self).__name__} {self.name!r} is inside of a modifier (ZoneoutCell, ResidualCell, ...): "
-                "call that one instead"
-            )
+def refuse_if_modified(cell: RecurrentCell) -> None:
+    """A cell inside of a modifier is begun by that one."""
+    if cell._modified:
+        raise CellError(
+            f"{type(cell).__name__} {cell.name!r} is inside of a modifier (ZoneoutCell, ResidualCell, ...): "
+            "call that one instead"
+        )
+
+
+def states_before(cell: RecurrentCell, begin_state: NDArray | Sequence[NDArray] | None, step: NDArray) -> list[NDArray]:
+    """States of zeros where a step's input is, unless they are given."""
+    if begin_state is not None:
+        return [begin_state] if isinstance(begin_state, NDArray) else list(begin_state)
+    dtype = step.dtype if "float" in dtype_name(step.dtype) else "float32"
+    return cell.begin_state(batch_size=step.shape[0], func=nd.zeros, ctx=step.context, dtype=dtype)
 
 
 def _shaped(outputs: Sequence[NDArray], layout: str, merge_outputs: bool | None, valid_length: NDArray | None) -> Steps:
@@ -151,7 +155,10 @@ class HybridRecurrentCell(RecurrentCell, HybridBlock):
 
 
 class GatedCell(HybridRecurrentCell):
-    """What cells made of two products share: from the input, and from the state; each gate has its rows in both."""
+    """What cells made of two products share: from the input, and from the state; each gate has its rows in both.
+
+    ``projection`` has the initializer of ``h2r_weight``, where the state is a projection.
+    """
 
     gates = 1
     alias = ""
@@ -165,6 +172,7 @@ class GatedCell(HybridRecurrentCell):
         initializers: tuple[Any, Any, Any, Any],
         prefix: str | None,
         params: Any,
+        projection: tuple[Any, ...] = (),
     ) -> None:
         super().__init__(prefix=prefix, params=params)
         for name, size in (("hidden_size", hidden_size), ("state_size", state_size)):
@@ -173,9 +181,12 @@ class GatedCell(HybridRecurrentCell):
         self._hidden_size = hidden_size
         self._input_size = input_size
         rows = self.gates * hidden_size
-        shapes = ((rows, input_size), (rows, state_size), (rows,), (rows,))
-        names = ("i2h_weight", "h2h_weight", "i2h_bias", "h2h_bias")
-        for name, shape, init in zip(names, shapes, initializers, strict=True):
+        i2h_weight, h2h_weight, i2h_bias, h2h_bias = initializers
+        made: list[tuple[str, tuple[int, ...], Any]] = []
+        made += [("i2h_weight", (rows, input_size), i2h_weight), ("h2h_weight", (rows, state_size), h2h_weight)]
+        made += [("h2r_weight", (state_size, hidden_size), init) for init in projection]  # in MXNet's order
+        made += [("i2h_bias", (rows,), i2h_bias), ("h2h_bias", (rows,), h2h_bias)]
+        for name, shape, init in made:
             setattr(self, name, self.params.get(name, shape=shape, init=init, allow_deferred_init=True))
 
     def _alias(self) -> str:

@@ -74,9 +74,9 @@ class _RNNLayer(HybridBlock):
         for layer in range(self._num_layers):
             for direction in "lr"[: self._dir]:
                 shapes: dict[str, tuple[int, ...]] = {"i2h_weight": (rows, width), "h2h_weight": (rows, state)}
-                if self._projection_size:
-                    shapes["h2r_weight"] = (state, self._hidden_size)
                 shapes |= {"i2h_bias": (rows,), "h2h_bias": (rows,)}
+                if self._projection_size:
+                    shapes["h2r_weight"] = (state, self._hidden_size)  # behind the biases, as in MXNet
                 for part, shape in shapes.items():
                     name, init = f"{direction}{layer}_{part}", self._initializers[part]
                     parameter = self.params.get(

@@ -7,8 +7,18 @@ from typing import Any
 from gluonish import nd
 from gluonish._core import NDArray
 from gluonish.errors import ArgumentError
-from gluonish.gluon.rnn._sequence import CellError, Steps, check_length, masked, merged, split
-from gluonish.gluon.rnn.cell import HybridRecurrentCell, RecurrentCell, StateInfo, Unrolled
+from gluonish.gluon.rnn._sequence import (
+    CellError,
+    Lengths,
+    Steps,
+    check_length,
+    lengths,
+    masked,
+    merged,
+    split,
+    time_axis,
+)
+from gluonish.gluon.rnn.cell import HybridRecurrentCell, RecurrentCell, StateInfo, Unrolled, refuse_if_modified
 from gluonish.gluon.rnn.stack import steps_alone
 
 __all__ = ["DropoutCell", "ModifierCell", "ResidualCell", "ZoneoutCell"]
@@ -61,7 +71,7 @@ class DropoutCell(HybridRecurrentCell):
         begin_state: Sequence[NDArray] | None = None,
         layout: str = "NTC",
         merge_outputs: bool | None = None,
-        valid_length: NDArray | None = None,
+        valid_length: Lengths = None,
     ) -> Unrolled:
         """As of one cell. A sequence that is one array, and stays one, has one mask; ``axes`` are its."""
         if not isinstance(inputs, NDArray) or merge_outputs is False:
@@ -70,7 +80,7 @@ class DropoutCell(HybridRecurrentCell):
         check_length(length, inputs, layout)
         outputs = self._dropped(nd, inputs)
         if valid_length is not None:
-            outputs = masked(outputs, valid_length, layout)
+            outputs = masked(outputs, lengths(valid_length, inputs, 1 - time_axis(layout)), layout)
         return outputs, list(begin_state or [])
 
 
@@ -121,18 +131,19 @@ class ModifierCell(HybridRecurrentCell):
 
     def begin_state(self, func: Callable[..., NDArray] = nd.zeros, **kwargs: Any) -> list[NDArray]:  # type: ignore[override] # Gluon's signature
         """The states of the base cell before the first step."""
-        self._refuse_if_modified()
-        with self._free():
+        refuse_if_modified(self)
+        with freed(self.base_cell):
             return self.base_cell.begin_state(func=func, **kwargs)
 
-    @contextmanager
-    def _free(self) -> Iterator[None]:
-        """The base cell may be begun, by this one."""
-        self.base_cell._modified = False
-        try:
-            yield
-        finally:
-            self.base_cell._modified = True
+
+@contextmanager
+def freed(cell: RecurrentCell) -> Iterator[None]:
+    """Lets a cell be begun by the modifier around it."""
+    cell._modified = False
+    try:
+        yield
+    finally:
+        cell._modified = True
 
 
 class ZoneoutCell(ModifierCell):
@@ -216,18 +227,19 @@ class ResidualCell(ModifierCell):
         begin_state: Sequence[NDArray] | None = None,
         layout: str = "NTC",
         merge_outputs: bool | None = None,
-        valid_length: NDArray | None = None,
+        valid_length: Lengths = None,
     ) -> Unrolled:
         """As of one cell. The base cell is unrolled by itself, so it may be a :class:`BidirectionalCell`."""
         self.reset()
         steps = split(length, inputs, layout)
-        with self._free():
-            outputs, states = self.base_cell.unroll(length, steps, begin_state, layout, merge_outputs, valid_length)
+        valid = lengths(valid_length, steps[0])
+        with freed(self.base_cell):
+            outputs, states = self.base_cell.unroll(length, steps, begin_state, layout, merge_outputs, valid)
         if isinstance(outputs, NDArray):
             whole = inputs if isinstance(inputs, NDArray) else merged(inputs, layout)
-            return outputs + (whole if valid_length is None else masked(whole, valid_length, layout)), states
-        if valid_length is not None:
-            steps = split(length, masked(steps, valid_length, layout), layout)
+            return outputs + (whole if valid is None else masked(whole, valid, layout)), states
+        if valid is not None:
+            steps = split(length, masked(steps, valid, layout), layout)
         return [a + b for a, b in zip(outputs, steps, strict=True)], states
 
 

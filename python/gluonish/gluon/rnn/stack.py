@@ -1,41 +1,49 @@
 """Cells made of cells: one after the other, or in both directions."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from gluonish import nd
 from gluonish._core import NDArray
 from gluonish.errors import ArgumentError, UnsupportedError
-from gluonish.gluon.rnn._sequence import CellError, Steps, merged, reversed_steps, split
-from gluonish.gluon.rnn.cell import HybridRecurrentCell, RecurrentCell, StateInfo, Unrolled
+from gluonish.gluon.rnn._sequence import CellError, Lengths, Steps, lengths, merged, reversed_steps, split
+from gluonish.gluon.rnn.cell import (
+    HybridRecurrentCell,
+    RecurrentCell,
+    StateInfo,
+    Unrolled,
+    refuse_if_modified,
+    states_before,
+)
 
 __all__ = ["BidirectionalCell", "HybridSequentialRNNCell", "SequentialRNNCell", "steps_alone"]
 
 
-class _CellsTogether(RecurrentCell):
+class CellGroup(RecurrentCell):
     """Cells whose states stand one after the other in one list."""
 
     def state_info(self, batch_size: int = 0) -> StateInfo:
         return [info for cell in self._children.values() for info in cell.state_info(batch_size)]
 
-    def begin_state(self, **kwargs: Any) -> list[NDArray]:  # type: ignore[override] # Gluon's signature
+    def begin_state(self, batch_size: int = 0, func: Callable[..., NDArray] = nd.zeros, **kwargs: Any) -> list[NDArray]:
         """The states of all cells before the first step; arguments are those of a single cell's."""
-        self._refuse_if_modified()
-        return [state for cell in self._children.values() for state in cell.begin_state(**kwargs)]
-
-    def _shared_out(self, states: Sequence[NDArray]) -> list[list[NDArray]]:
-        """The states of each cell."""
-        counts = [len(cell.state_info()) for cell in self._children.values()]
-        if len(states) != sum(counts):
-            raise CellError(
-                f"{type(self).__name__}: states must be a list of {sum(counts)}, got {len(states)}; "
-                "begin_state makes one"
-            )
-        rest = iter(states)
-        return [[next(rest) for _ in range(count)] for count in counts]
+        refuse_if_modified(self)
+        cells = self._children.values()
+        return [one for cell in cells for one in cell.begin_state(batch_size=batch_size, func=func, **kwargs)]
 
 
-class _Stack(_CellsTogether):
+def _shared_out(group: CellGroup, states: Sequence[NDArray]) -> list[list[NDArray]]:
+    """The states of each cell."""
+    counts = [len(cell.state_info()) for cell in group._children.values()]
+    if len(states) != sum(counts):
+        raise CellError(
+            f"{type(group).__name__}: states must be a list of {sum(counts)}, got {len(states)}; begin_state makes one"
+        )
+    rest = iter(states)
+    return [[next(rest) for _ in range(count)] for count in counts]
+
+
+class CellStack(CellGroup):
     """Cells one after the other: each has the output of the one before as its input."""
 
     def __repr__(self) -> str:
@@ -55,13 +63,6 @@ class _Stack(_CellsTogether):
             raise ArgumentError(f"{type(self).__name__}.add: a cell is needed, got {type(cell).__name__}")
         self.register_child(cell)
 
-    def _step(self, inputs: NDArray, states: Sequence[NDArray]) -> tuple[NDArray, list[NDArray]]:
-        new: list[NDArray] = []
-        for cell, own in zip(self._children.values(), self._shared_out(states), strict=True):
-            inputs, own = cell(inputs, own)
-            new.extend(own)
-        return inputs, new
-
     def unroll(
         self,
         length: int,
@@ -69,12 +70,13 @@ class _Stack(_CellsTogether):
         begin_state: Sequence[NDArray] | None = None,
         layout: str = "NTC",
         merge_outputs: bool | None = None,
-        valid_length: NDArray | None = None,
+        valid_length: Lengths = None,
     ) -> Unrolled:
         """As of one cell. Each cell runs over the whole sequence, then the next one over its outputs."""
         self.reset()
         steps = split(length, inputs, layout)
-        states = self._shared_out(self._states_before(begin_state, steps[0]))
+        valid = lengths(valid_length, steps[0])
+        states = _shared_out(self, states_before(self, begin_state, steps[0]))
         if not states:
             return merged(steps, layout) if merge_outputs else steps, []
         outputs: Steps = steps
@@ -82,12 +84,20 @@ class _Stack(_CellsTogether):
         for i, (cell, own) in enumerate(zip(self._children.values(), states, strict=True)):
             last = i == len(self) - 1
             merge = merge_outputs if last else None
-            outputs, own = cell.unroll(length, outputs, own, layout, merge, valid_length)
+            outputs, own = cell.unroll(length, outputs, own, layout, merge, valid)
             new.extend(own)
         return outputs, new
 
 
-class SequentialRNNCell(_Stack):
+def _step(stack: CellStack, inputs: NDArray, states: Sequence[NDArray]) -> tuple[NDArray, list[NDArray]]:
+    new: list[NDArray] = []
+    for cell, own in zip(stack._children.values(), _shared_out(stack, states), strict=True):
+        inputs, own = cell(inputs, own)
+        new.extend(own)
+    return inputs, new
+
+
+class SequentialRNNCell(CellStack):
     """Cells one after the other: each has the output of the one before as its input.
 
     >>> import gluonish as mx
@@ -101,10 +111,10 @@ class SequentialRNNCell(_Stack):
     """
 
     def forward(self, inputs: NDArray, states: Sequence[NDArray]) -> tuple[NDArray, list[NDArray]]:
-        return self._step(inputs, states)
+        return _step(self, inputs, states)
 
 
-class HybridSequentialRNNCell(_Stack, HybridRecurrentCell):
+class HybridSequentialRNNCell(CellStack, HybridRecurrentCell):
     """The same of hybrid cells, which can be compiled together.
 
     >>> import gluonish as mx
@@ -118,10 +128,10 @@ class HybridSequentialRNNCell(_Stack, HybridRecurrentCell):
     """
 
     def hybrid_forward(self, F: Any, inputs: NDArray, states: Sequence[NDArray]) -> tuple[NDArray, list[NDArray]]:
-        return self._step(inputs, states)
+        return _step(self, inputs, states)
 
 
-class BidirectionalCell(_CellsTogether, HybridRecurrentCell):
+class BidirectionalCell(CellGroup, HybridRecurrentCell):
     """Two cells over the same sequence, one of them backwards; their outputs stand side by side.
 
     It has no single step, only ``unroll``.
@@ -161,17 +171,18 @@ class BidirectionalCell(_CellsTogether, HybridRecurrentCell):
         begin_state: Sequence[NDArray] | None = None,
         layout: str = "NTC",
         merge_outputs: bool | None = None,
-        valid_length: NDArray | None = None,
+        valid_length: Lengths = None,
     ) -> Unrolled:
         """As of one cell. The second cell begins at the last valid step of each sequence."""
         self.reset()
         steps = split(length, inputs, layout)
-        of_left, of_right = self._shared_out(self._states_before(begin_state, steps[0]))
+        valid = lengths(valid_length, steps[0])
+        of_left, of_right = _shared_out(self, states_before(self, begin_state, steps[0]))
         left, right = self._children.values()
-        outputs, of_left = left.unroll(length, steps, of_left, layout, False, valid_length)
-        backwards = reversed_steps(steps, valid_length)
-        others, of_right = right.unroll(length, backwards, of_right, layout, False, valid_length)
-        others = reversed_steps(others, valid_length)
+        outputs, of_left = left.unroll(length, steps, of_left, layout, False, valid)
+        backwards = reversed_steps(steps, valid)
+        others, of_right = right.unroll(length, backwards, of_right, layout, False, valid)
+        others = reversed_steps(others, valid)
         states = of_left + of_right
         if merge_outputs:
             return nd.concat(merged(outputs, layout), merged(others, layout), dim=2), states

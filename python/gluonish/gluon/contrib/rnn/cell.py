@@ -5,9 +5,9 @@ from typing import Any
 
 from gluonish import nd
 from gluonish._core import NDArray
-from gluonish.gluon.rnn._sequence import CellError, Steps, merged, split, time_axis
+from gluonish.gluon.rnn._sequence import CellError, Lengths, Steps, merged, split, time_axis
 from gluonish.gluon.rnn.cell import GatedCell, RecurrentCell, StateInfo, Unrolled, lstm_step, states_of
-from gluonish.gluon.rnn.modifier import ModifierCell, probability
+from gluonish.gluon.rnn.modifier import ModifierCell, freed, probability
 from gluonish.gluon.rnn.stack import steps_alone
 
 __all__ = ["LSTMPCell", "VariationalDropoutCell"]
@@ -59,10 +59,9 @@ class LSTMPCell(GatedCell):
         params: Any = None,
     ) -> None:
         initializers = (i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer)
-        super().__init__(hidden_size, projection_size, input_size, initializers, prefix, params)
+        projection = (h2r_weight_initializer,)
+        super().__init__(hidden_size, projection_size, input_size, initializers, prefix, params, projection)
         self._projection_size = projection_size
-        shape = (projection_size, hidden_size)
-        self.h2r_weight = self.params.get("h2r_weight", shape=shape, init=h2r_weight_initializer)
 
     def state_info(self, batch_size: int = 0) -> StateInfo:
         widths = (self._projection_size, self._hidden_size)
@@ -156,7 +155,7 @@ class VariationalDropoutCell(ModifierCell):
         begin_state: Sequence[NDArray] | None = None,
         layout: str = "NTC",
         merge_outputs: bool | None = None,
-        valid_length: NDArray | None = None,
+        valid_length: Lengths = None,
     ) -> Unrolled:
         """As of one cell. Where no states are dropped, the base cell is unrolled by itself."""
         if self.drop_states:
@@ -164,7 +163,7 @@ class VariationalDropoutCell(ModifierCell):
         self.reset()
         whole = self._dropped_alike(inputs, self.drop_inputs, layout)
         merge = merge_outputs is not False
-        with self._free():
+        with freed(self.base_cell):
             outputs, states = self.base_cell.unroll(length, whole, begin_state, layout, merge, valid_length)
         if self.drop_outputs:
             outputs = self._dropped_alike(outputs, self.drop_outputs, layout)

@@ -1,0 +1,40 @@
+"""Steps that fail because a weight is of another type than when its state was made."""
+
+import warnings
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+from gluonish._core import NDArray
+from gluonish.errors import DTypeError, MXNetError
+from gluonish.optimizer.base import Optimizer
+
+__all__ = ["refuse_other_types"]
+
+
+def refuse_other_types(
+    optimizer: Optimizer,
+    states: Mapping[Hashable, Any],
+    indices: Sequence[Hashable],
+    weights: Sequence[NDArray],
+    error: MXNetError,
+) -> None:
+    """Says of a step that failed which weight was cast since its state was made, if one was."""
+    for key, weight in zip(indices, weights, strict=True):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            wanted = _types(optimizer.create_state_multi_precision(key, weight))
+        found = _types(states[key])
+        if found != wanted:
+            known = optimizer.param_dict
+            name = known[key].name if key in known else optimizer.idx2name.get(key, key)
+            raise DTypeError(
+                f"{type(optimizer).__name__}: weight '{name}' is {weight.dtype}, and its states, of "
+                f"{' and '.join(dict.fromkeys(found)) or 'no arrays'}, were made for another type: cast a network "
+                "before its first step, or make another Trainer, whose states begin anew"
+            ) from error
+
+
+def _types(state: Any) -> list[str]:
+    if isinstance(state, NDArray):
+        return [str(state.dtype)]
+    return [kind for one in state for kind in _types(one)] if isinstance(state, tuple | list) else []

@@ -1,0 +1,195 @@
+"""Subclasses may call their attributes and methods what they like, as long as Gluon's blocks do not have the name."""
+
+import copy
+import pickle
+import warnings
+
+import pytest
+
+from gluonish import autograd, gluon, nd
+from gluonish.gluon import nn, rnn
+
+# What Gluon's own blocks have, in MXNet too: names that subclasses share with their base.
+GLUONS = {
+    *("_prefix", "_params", "_name", "_empty_prefix", "_children", "_reg_params", "_forward_hooks"),
+    *("_forward_pre_hooks", "_alias", "_collect_params_with_prefix"),
+}
+SHORT = [
+    *("_active", "_add", "_adopt", "_apply", "_array", "_arrays", "_backward_hooks", "_buffers", "_by_path"),
+    *("_cache", "_call", "_call_guarded", "_check", "_child", "_collect", "_config", "_contained"),
+    *("_context", "_copies", "_counters", "_create", "_data", "_device", "_device_of", "_dtype", "_expose"),
+    *("_F", "_features", "_forward", "_forward_first", "_free", "_get", "_guard", "_guarded", "_hold"),
+    *("_holds", "_hooks", "_id", "_index", "_infer", "_init", "_initialize", "_inputs", "_key", "_keys", "_kids"),
+    *("_kind", "_label", "_labels", "_layers", "_length", "_list", "_load", "_loss", "_make", "_map", "_mode"),
+    *("_module", "_modules", "_not_compiled", "_own", "_owner", "_parameters", "_parent", "_parts"),
+    *("_passing", "_path", "_paths", "_pinned", "_place", "_prepare", "_register", "_register_parameter"),
+    *("_relabel", "_reset", "_run", "_save", "_saved", "_settled", "_shape", "_size", "_state", "_states"),
+    *("_states_before", "_step", "_torch", "_train", "_training", "_tree", "_type", "_value", "_walk"),
+    *("_weight", "_weights"),
+]
+
+
+def private(cls, instance):
+    found = {name for base in cls.__mro__ for name in vars(base)} | set(vars(instance))
+    return {name for name in found if name[0] == "_" and not name.startswith("__")}
+
+
+@pytest.mark.parametrize("cls", [gluon.Block, gluon.HybridBlock, nn.Sequential, nn.HybridSequential])
+def test_private_names_are_gluons_or_one(cls):
+    assert private(cls, cls()) == {*GLUONS, "_gluonish"}
+
+
+@pytest.mark.parametrize("cls", [rnn.RecurrentCell, rnn.HybridRecurrentCell])
+def test_of_cells(cls):
+    assert private(cls, cls()) == {*GLUONS, "_gluonish", "_modified"}
+
+
+def make_blocks(base, names, as_methods):
+    """A network of a class with all of these names, beside what it needs."""
+
+    def refused(*args, **kwargs):
+        raise AssertionError("somebody called a method of the user's")
+
+    class Users(base):
+        def __init__(self, **kwargs):
+            super().__init__(**kwargs)
+            if not as_methods:
+                for name in names:
+                    setattr(self, name, f"the user's {name}")
+            with self.name_scope():
+                self.hidden = nn.Dense(4, activation="relu")
+                self.output = nn.Dense(2)
+            self.scale = gluon.Parameter(shape=(0,), init="ones", allow_deferred_init=True)
+            self.register_buffer("calls", [0.0])
+
+        def infer_shape(self, x):
+            self.scale.shape = x.shape[-1:]
+
+        def forward(self, x):
+            self.calls += 1
+            return self.output(self.hidden(x * self.scale.data()))
+
+    if as_methods:
+        for name in names:
+            setattr(Users, name, refused)
+    Users.__qualname__ = f"Users{base.__name__}{as_methods}"
+    Users.__module__ = __name__
+    globals()[Users.__qualname__] = Users  # where pickle finds it
+    return Users
+
+
+@pytest.mark.parametrize("as_methods", [False, True], ids=["attributes", "methods"])
+@pytest.mark.parametrize("base", [gluon.Block, gluon.HybridBlock], ids=lambda base: base.__name__)
+def test_every_short_name_is_free(base, as_methods, tmp_path, capsys):
+    cls = make_blocks(base, SHORT, as_methods)
+    x = nd.ones((3, 5))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        net = cls(prefix="net_")
+        net.initialize()
+        net.register_backward_hook(len_of_hook)
+        with autograd.record():
+            y = net(x)
+        y.backward()
+        assert net.scale.grad().shape == (5,)
+        net.summary(x)
+        assert "output" in capsys.readouterr().out
+        assert [path for path, _ in net.named_parameters()] == [
+            *("scale", "hidden.weight", "hidden.bias", "output.weight", "output.bias")
+        ]
+        assert "(hidden): Dense" in repr(net)
+        net.save_parameters(tmp_path / "w")
+        other = cls(prefix="net_")
+        other.load_parameters(tmp_path / "w")
+        other.load_state_dict(net.state_dict())
+        for made in (other, copy.deepcopy(net), copy.copy(net), pickle.loads(pickle.dumps(net))):
+            assert made.eval()(x).tolist() == y.tolist()
+            made.train()
+        net.apply(lambda block: None)
+        net.zero_grad()
+        net.setattr("grad_req", "null")
+        net.share_parameters(dict(other.named_parameters()))
+        net.hybridize(False)
+        net.cast("float16")
+        net.reset_ctx("cpu(0)")
+        assert net(x.astype("float16")).dtype == "float16"
+        trainer = gluon.Trainer(net, "sgd")
+        trainer.set_learning_rate(0.5)
+    with pytest.raises(ValueError, match=r"in block net\.hidden \(Dense\)"):
+        net.hidden(nd.ones((3, 4), dtype="float16"))
+    if not as_methods:
+        assert all(getattr(net, name) == f"the user's {name}" for name in SHORT)
+
+
+def len_of_hook(block, inputs, outputs):
+    assert len(inputs) == len(outputs) == 1
+
+
+def test_parameters_say_which_names_are_theirs():
+    with pytest.raises(TypeError, match="class Placed: Parameter itself has methods called _place"):
+
+        class Placed(gluon.Parameter):
+            def _place(self):
+                return "here"
+
+    class Free(gluon.Parameter):
+        def _load(self):
+            return "the user's"
+
+        def _reduce(self):
+            return super()._reduce() * 2
+
+    parameter = Free("weight", shape=(2,), init="ones")
+    parameter.initialize()
+    assert (parameter._load(), parameter._reduce().tolist()) == ("the user's", [2, 2])
+
+
+# Words that blocks have here, and not in MXNet: Gluon's code may have attributes of these names.
+WORDS = sorted(
+    {name for name in dir(gluon.HybridBlock) if name[0] != "_"}
+    - {
+        "apply",
+        "cast",
+        "collect_params",
+        "export",
+        "forward",
+        "hybrid_forward",
+        "hybridize",
+        "infer_shape",
+        "infer_type",
+    }
+    - {"initialize", "load", "load_parameters", "load_params", "name", "name_scope", "optimize_for", "params", "prefix"}
+    - {"register_child", "register_forward_hook", "register_forward_pre_hook", "register_op_hook", "save", "infer_type"}
+    - {"save_parameters", "save_params", "summary"}
+)
+
+
+def test_words_that_are_not_mxnets_are_free(tmp_path, capsys):
+    class Words(gluon.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            for word in WORDS:
+                setattr(self, word, f"the user's {word}")
+            self.dense = nn.Dense(2)
+
+        def hybrid_forward(self, F, x):
+            return self.dense(x)
+
+    x = nd.ones((1, 3))
+    net = Words()
+    net.initialize()
+    net.infer_shape(x)
+    net.summary(x)
+    assert "Parameters: 8" in capsys.readouterr().out
+    net.save_parameters(tmp_path / "w")
+    other = Words()
+    other.load_parameters(tmp_path / "w")
+    assert copy.deepcopy(other)(x).tolist() == net(x).tolist()
+    net.cast("float16")
+    outer = nn.Sequential()
+    outer.add(net)
+    outer.eval().train().reset_ctx("cpu(0)")
+    outer.zero_grad()
+    outer.requires_grad_(False)
+    assert list(outer.state_dict()) == ["0.dense.weight", "0.dense.bias"]
+    assert all(getattr(net, word) == f"the user's {word}" for word in WORDS)
