@@ -5,6 +5,7 @@ from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gluonish import _core, nd
+from gluonish._commit import commit
 from gluonish._core import NDArray
 from gluonish.autograd import pause
 from gluonish.optimizer._operands import numbers
@@ -130,12 +131,12 @@ class Composed(Optimizer):
 
 
 def _write(old: Any, new: Any, valid: bool | NDArray) -> None:
-    """Puts new values where old ones were, if the step is valid."""
+    """Puts new values where old ones were, if the step is valid, and if they could be computed."""
     if isinstance(old, NDArray):
         if isinstance(valid, NDArray):
             new = nd.where(valid.broadcast_to(old.shape), new, old)
         if valid is not False:
-            _core.copy_into(old, new)
+            commit(old, new)
     elif old is not None:
         for one, other in zip(old, new, strict=True):
             _write(one, other, valid)
