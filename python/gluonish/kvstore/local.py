@@ -178,7 +178,9 @@ class KVStore(KVStoreBase):
     def load_optimizer_states(self, fname: PathLike) -> None:
         """Loads what ``save_optimizer_states`` saved. A file that does not fit leaves everything as it was."""
         updater = self._stateful("load_optimizer_states")
-        updater.set_states(_files.read_whole(_files.local_path(fname, "load_optimizer_states")))
+        path = _files.local_path(fname, "load_optimizer_states")
+        with _files.about(path):
+            updater.set_states(_files.read_whole(path))
 
     def _stateful(self, function: str) -> Any:
         if self._optimizer is None:

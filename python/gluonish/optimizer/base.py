@@ -3,8 +3,9 @@
 import math
 import re
 import warnings
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, NoReturn, TypeVar
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, ClassVar, NoReturn, TypeVar
 
 from gluonish import _core, nd
 from gluonish._core import NDArray
@@ -55,7 +56,7 @@ class Optimizer:
         Bound of the norm of all rescaled gradients of a call together. A norm that is not finite skips the step.
     param_groups
         Factors by name: ``[{"match": ".*bias", "lr_mult": 2, "wd_mult": 0}]``. All groups whose pattern matches the
-        beginning of a name count.
+        beginning of a name count, and one that matches none is refused.
     no_decay
         "norms_and_biases": no decay of biases, gammas, betas and other weights of fewer than two axes.
 
@@ -70,6 +71,9 @@ class Optimizer:
     >>> w.tolist()
     [0.5, 2.5]
     """
+
+    #: Classes of optimizers by their names in small letters, as `register` makes them known.
+    opt_registry: "ClassVar[Mapping[str, type[Optimizer]]]"
 
     #: Whether it needs a function that computes the loss once more, as `LBFGS` does: see its ``minimize``.
     needs_closure = False
@@ -124,6 +128,13 @@ class Optimizer:
         self.lr_mult: dict[Hashable, float] = {}
         self.wd_mult: dict[Hashable, float] = {}
         self.set_wd_mult({})
+        self._check_groups()
+
+    def _check_groups(self) -> None:
+        """Looks at the patterns of groups once there are names."""
+        names = [known.name for known in self.param_dict.values()] or list(self.idx2name.values())
+        if names:
+            self._groups.check(names)
 
     @property
     def _name(self) -> str:
@@ -181,7 +192,7 @@ class Optimizer:
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Changes a weight, and its state, by its gradient; or all of lists of these, in one call."""
-        with pause():
+        with pause(), self._counted():
             self.step(*_lists(index, weight, grad, state))
 
     def step(
@@ -197,7 +208,7 @@ class Optimizer:
         inner = [s if m is None else self._parted(s)[1] for m, s in zip(masters, states, strict=True)]
         # A class of the user's that overrides update or step, also one of a built-in optimizer, is asked through these.
         first = next(k for k in type(self).__mro__ if vars(k).keys() & {"_step_masters", "step", "update"})
-        with pause():
+        with pause(), self._counted():
             if "_step_masters" in vars(first):
                 self._step_masters(indices, weights, grads, inner, masters)
             else:
@@ -331,6 +342,18 @@ class Optimizer:
             count = counts[one] = counts.get(one, self.begin_num_update) + 1
             self.num_update = max(self.num_update, count)
 
+    @contextmanager
+    def _counted(self) -> Iterator[None]:
+        """A step that raises has not been one: counts are as before."""
+        counts, before, num_update = self._index_update_count, dict(self._index_update_count), self.num_update
+        try:
+            yield
+        except BaseException:
+            counts.clear()
+            counts.update(before)
+            self.num_update = num_update
+            raise
+
     # Copies.
 
     def __getstate__(self) -> dict[str, Any]:
@@ -353,6 +376,7 @@ class Optimizer:
 
 
 REGISTRY: Registry[Optimizer] = Registry("optimizer", Optimizer)
+Optimizer.opt_registry = REGISTRY.classes
 register: Callable[[Class], Class] = Optimizer.register
 
 

@@ -3,12 +3,17 @@
 import inspect
 import math
 import warnings
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from gluonish import _core, nd
+from gluonish._commit import commit
 from gluonish._core import NDArray
+from gluonish.autograd import pause
 from gluonish.context import Context
 from gluonish.errors import ArgumentError, FormatError
 from gluonish.lr_scheduler import LRScheduler
+from gluonish.optimizer._names import check_order
 from gluonish.optimizer._states import Kept, pack, unpack
 from gluonish.optimizer.base import Optimizer
 
@@ -35,6 +40,7 @@ class Updater:
         self.optimizer = optimizer
         self.states: dict[Hashable, Any] = {}
         self.states_synced: dict[Hashable, bool] = {}
+        self._written: dict[Hashable, tuple[NDArray, int]] = {}  # weights with copies in float32, and their versions
 
     def __call__(self, index: Any, grad: Any, weight: Any) -> None:
         if not isinstance(index, list | tuple):
@@ -55,7 +61,24 @@ class Updater:
                 self.states[key] = self.sync_state_context(self.states[key], one.context)
             self.states_synced[key] = True
         states = [self.states[key] for key in indices]
+        wide = [i for i, one in enumerate(weight) if self.optimizer._has_master(one)]
+        self._renew_masters([(indices[i], weight[i]) for i in wide])
         self.optimizer.update_multi_precision(indices, list(weight), list(grad), states)
+        for i in wide:
+            self._written[indices[i]] = weight[i], _core.version(weight[i])
+
+    def _renew_masters(self, weights: Sequence[tuple["Hashable", NDArray]]) -> None:
+        """Copies in float32 of weights that somebody else has written take the new values: a file's, ``set_data``'s.
+
+        What the copy has beyond the digits of its weight stays where the two agree: as after both came from files.
+        """
+        with pause():
+            for key, weight in weights:
+                known, version = self._written.get(key, (None, 0))
+                if known is not weight or version != _core.version(weight):
+                    master, _ = self.optimizer._parted(self.states[key])
+                    agree = master.astype(weight.dtype) == weight
+                    commit(master, nd.where(agree, master, weight.astype(master.dtype)))
 
     def sync_state_context(self, state: Any, context: Context) -> Any:
         """The state on a device."""
@@ -91,19 +114,22 @@ class Updater:
                 own._extra(),
                 _settings(own) if dump_optimizer else None,
                 about if dump_optimizer else None,
+                {key: name for key in self.states if (name := own._name_of(key)) is not None},
             )
         )
 
     def set_states(self, states: bytes) -> None:
         """Takes what ``get_states`` gave. Whatever is wrong with it, nothing has changed then.
 
-        Settings that were saved become those of the optimizer, which must be of the class that it was. Pickled states
-        of MXNet are refused.
+        Settings that were saved become those of the optimizer, which must be of the class that it was. States saved
+        with a schedule need an optimizer with one of that class. Where names tell that weights stand in another order
+        than they did, that is refused; so are pickled states of MXNet.
         """
         kept = unpack(states)
         own = self.optimizer
         if kept.name != type(own).__name__:
             raise FormatError(f"set_states: these are states of {kept.name}, and the optimizer is {type(own).__name__}")
+        check_order(kept.names, {key: name for key in kept.names if (name := own._name_of(key)) is not None})
         settings = _checked_settings(own, kept.settings)
         before = own._extra()
         try:
@@ -119,6 +145,7 @@ class Updater:
         own.num_update = kept.num_update
         self.states = kept.states
         self.states_synced = dict.fromkeys(kept.states, False)
+        self._written = {}
 
 
 def _settings(optimizer: Optimizer) -> dict[str, Any]:
@@ -131,10 +158,15 @@ def _settings(optimizer: Optimizer) -> dict[str, Any]:
 
 
 def _load_scheduler(scheduler: LRScheduler | None, saved: Any) -> None:
-    if scheduler is None or saved is None:
-        return
+    if saved is None:
+        return  # a schedule that is new begins at the update that the states have reached
     about = dict(saved)
     name = about.pop("class", None)
+    if scheduler is None:
+        raise FormatError(
+            f"they were saved with the scheduler {name}, and the optimizer has none: make it with lr_scheduler=, load, "
+            "and set optimizer.lr_scheduler = None if the schedule is not to go on"
+        )
     if name != type(scheduler).__name__:
         raise FormatError(f"they were saved with the scheduler {name}, and the optimizer's is {scheduler!r}")
     scheduler.load_state_dict(about)
