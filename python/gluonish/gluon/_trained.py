@@ -131,7 +131,10 @@ def reached(slots: Iterable[Slot], ignore_stale: bool) -> list[Slot]:
         if not slot.weights:
             raise slot.parameter._absent()
         stale = slot.stale()
-        if stale and not ignore_stale:
+        if not stale:
+            found.append(slot)
+            continue
+        if not ignore_stale:
             raise StaleGradientError(
                 f"The gradient of parameter '{slot.parameter.name}' on {from_index(stale[0])} has not been "
                 "updated by backward since the last step: the forward did not use it, or backward was not called. If "

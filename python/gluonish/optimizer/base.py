@@ -204,12 +204,14 @@ class Optimizer:
     def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """`update`, with states as `create_state_multi_precision` makes them."""
         indices, weights, grads, states = _lists(index, weight, grad, state)
-        masters = [self._parted(s)[0] if self._has_master(w) else None for w, s in zip(weights, states, strict=True)]
-        inner = [s if m is None else self._parted(s)[1] for m, s in zip(masters, states, strict=True)]
-        # A class of the user's that overrides update or step, also one of a built-in optimizer, is asked through these.
-        first = next(k for k in type(self).__mro__ if vars(k).keys() & {"_step_masters", "step", "update"})
+        masters: list[NDArray | None] = [None] * len(weights)
+        inner = states
+        if self.multi_precision:
+            both = zip(weights, states, strict=True)
+            masters = [self._parted(s)[0] if self._has_master(w) else None for w, s in both]
+            inner = [s if m is None else self._parted(s)[1] for m, s in zip(masters, states, strict=True)]
         with pause(), self._counted():
-            if "_step_masters" in vars(first):
+            if _steps_masters(type(self)):
                 self._step_masters(indices, weights, grads, inner, masters)
             else:
                 Optimizer._step_masters(self, indices, weights, grads, inner, masters)
@@ -410,6 +412,20 @@ def create(name: str | Optimizer, **kwargs: Any) -> Optimizer:
         raise ArgumentError(
             f"{name}: there is no argument {unknown[1]!r}; {hint}help({name!r}) says which are"
         ) from None
+
+
+def _steps_masters(kind: type[Optimizer]) -> bool:
+    """Whether a class steps copies in float32 by itself.
+
+    One of the user's that overrides update or step, also that of a built-in optimizer, is asked through these.
+    """
+    for one in kind.__mro__:
+        own = vars(one)
+        if "_step_masters" in own:
+            return True
+        if "step" in own or "update" in own:
+            break
+    return False
 
 
 def number(what: str, value: Any, low: float = 0.0, high: float = math.inf) -> float:

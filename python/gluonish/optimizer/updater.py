@@ -61,11 +61,13 @@ class Updater:
                 self.states[key] = self.sync_state_context(self.states[key], one.context)
             self.states_synced[key] = True
         states = [self.states[key] for key in indices]
-        wide = [i for i, one in enumerate(weight) if self.optimizer._has_master(one)]
-        self._renew_masters([(indices[i], weight[i]) for i in wide])
+        wide: list[tuple[Hashable, NDArray]] = []
+        if self.optimizer.multi_precision:
+            wide = [pair for pair in zip(indices, weight, strict=True) if self.optimizer._has_master(pair[1])]
+            self._renew_masters(wide)
         self.optimizer.update_multi_precision(indices, list(weight), list(grad), states)
-        for i in wide:
-            self._written[indices[i]] = weight[i], _core.version(weight[i])
+        for key, one in wide:
+            self._written[key] = one, _core.version(one)
 
     def _renew_masters(self, weights: Sequence[tuple["Hashable", NDArray]]) -> None:
         """Copies in float32 of weights that somebody else has written take the new values: a file's, ``set_data``'s.
