@@ -199,6 +199,7 @@ class KVStore(KVStoreBase):
 
     def _take(self, sums: dict[Key, NDArray]) -> None:
         if self._updater is None:
+            # A sum that failed goes on as it is: whoever pulls it would else get the one before.
             for key, total in sums.items():
                 _core.copy_into(self._held[key], total)
         elif self._optimizer is not None:  # one fused step for all keys of a device

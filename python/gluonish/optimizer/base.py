@@ -26,7 +26,8 @@ class Optimizer:
     """The base of all optimizers.
 
     One of your own overrides ``create_state(index, weight)``, and either ``update(index, weight, grad, state)`` for one
-    weight (Gluon 1's form) or ``step(indices, weights, grads, states)`` for all at once (Gluon 2's).
+    weight (Gluon 1's form) or ``step(indices, weights, grads, states)`` for all at once (Gluon 2's). What those write
+    to a weight is as good as the gradient: optimizers of this package leave weights alone where a gradient has failed.
 
     Parameters
     ----------
