@@ -340,10 +340,11 @@ class Optimizer:
 
     def _update_count(self, index: Any) -> None:
         """Counts an update of a weight, or of each of a list."""
-        counts = self._index_update_count
+        counts, newest = self._index_update_count, self.num_update
         for one in index if isinstance(index, list | tuple) else (index,):
             count = counts[one] = counts.get(one, self.begin_num_update) + 1
-            self.num_update = max(self.num_update, count)
+            newest = max(newest, count)
+        self.num_update = newest
 
     @contextmanager
     def _counted(self) -> Iterator[None]:

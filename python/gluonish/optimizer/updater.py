@@ -54,12 +54,13 @@ class Updater:
         if not indices:
             return
         self.optimizer._set_current_context(weight[0].context.device_id)
-        for key, one in zip(indices, weight, strict=True):
+        synced = self.states_synced
+        for key, one in [pair for pair in zip(indices, weight, strict=True) if not synced.get(pair[0])]:
             if key not in self.states:
                 self.states[key] = self.optimizer.create_state_multi_precision(key, one)
-            elif not self.states_synced[key]:
+            else:
                 self.states[key] = self.sync_state_context(self.states[key], one.context)
-            self.states_synced[key] = True
+            synced[key] = True
         states = [self.states[key] for key in indices]
         wide: list[tuple[Hashable, NDArray]] = []
         if self.optimizer.multi_precision:
