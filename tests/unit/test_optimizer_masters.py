@@ -130,3 +130,74 @@ def test_clip_of_weights_between_steps():
     assert np.array_equal(net.weight.data().asnumpy(), np.full((2, 3), -0.5))
     step(net, trainer)
     assert np.array_equal(master_of(trainer), np.full((2, 3), -1.5))
+
+
+@pytest.mark.parametrize("multi", [False, True])
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("first", "then"), [("float32", "float16"), ("float16", "float32"), ("float16", "bfloat16")])
+@pytest.mark.filterwarnings("ignore:.*poor accuracy")
+def test_states_follow_a_cast(first, then, name, multi):
+    """Training goes on in another type, with the momentum that there was."""
+    net = network(first)
+    options = {"momentum": 0.9} if name in {"sgd", "lbsgd"} else {}
+    trainer = Trainer(net, name, {"learning_rate": 0.0, "multi_precision": multi, **options})
+    before = net.weight.data().asnumpy()
+    step(net, trainer)
+
+    def states():
+        kept = trainer._updaters[0].states[0]
+        return tuple(trainer.optimizer._parted(kept) if multi and net.weight.dtype != np.float32 else (None, kept))
+
+    inner = states()[1]
+    net.cast(then)
+    step(net, trainer)
+    master, now = states()
+    wide = "float32" if multi or then == "float32" else then
+    assert (master is not None) == (multi and then != "float32")
+    assert {str(one.dtype) for one in flat(now)} <= {wide}
+    assert [one.shape for one in flat(now)] == [one.shape for one in flat(inner)]
+    np.testing.assert_allclose(net.weight.data().asnumpy(), before, rtol=0.01)
+
+
+def flat(state):
+    if isinstance(state, nd.NDArray):
+        return [state]
+    return [one for part in state or () for one in flat(part)]
+
+
+def test_momentum_goes_on_after_a_cast():
+    net = network("float32")
+    trainer = Trainer(net, "sgd", {"learning_rate": 0.5, "momentum": 0.5, "multi_precision": True})
+    net.weight.set_data(np.zeros((2, 3)))
+    step(net, trainer)
+    net.cast("float16")
+    step(net, trainer)
+    assert np.array_equal(net.weight.data().asnumpy(), np.full((2, 3), -1.25, "float16"))  # -0.5, then -0.25 - 0.5
+    net.cast("float32")
+    step(net, trainer)
+    assert np.array_equal(net.weight.data().asnumpy(), np.full((2, 3), -2.125, "float32"))
+
+
+@pytest.mark.parametrize("on_store", [True, False])
+def test_stores_follow_a_cast(on_store):
+    net = network("float32", TWO)
+    options = {"learning_rate": 0.5, "momentum": 0.5, "multi_precision": True}
+    trainer = Trainer(net, "sgd", options, update_on_kvstore=on_store)
+    net.weight.set_data(np.zeros((2, 3)))
+    step(net, trainer)
+    net.cast("float16")
+    step(net, trainer)
+    for ctx in TWO:  # the gradient is 2: -1, then -0.5 - 1
+        assert np.array_equal(net.weight.data(ctx).asnumpy(), np.full((2, 3), -2.5, "float16"))
+
+
+@pytest.mark.parametrize("steps", range(4))
+def test_stores_follow_new_arrays(steps):
+    """Whatever their versions are."""
+    net = network("float32", TWO)
+    trainer = Trainer(net, "sgd", {"learning_rate": 0.25}, update_on_kvstore=True)
+    for _ in range(steps):
+        step(net, trainer)
+    net.initialize(mx.init.Constant(3), ctx=TWO, force_reinit=True)
+    step(net, trainer)
+    assert np.array_equal(net.weight.data(TWO[1]).asnumpy(), np.full((2, 3), 2.5, "float32"))

@@ -24,6 +24,7 @@ from gluonish.kvstore.base import check_name
 __all__ = ["StaleGradientError", "Trainer"]
 
 _LARGE = 16 << 20  # elements of a tensor that a "local" store does not update itself
+_OTHERS = -1  # the version of values that the store holds, where a parameter has other arrays since
 
 
 class Trainer:
@@ -212,9 +213,12 @@ class Trainer:
                     "would be counted as its own: make an optimizer for each trainer"
                 )
             self._optimizer.param_dict = self._by_number  # a copy of a trainer
-        if any(slot.changed() for slot in self._slots):
-            for slot in self._slots:
+        changed = [slot for slot in self._slots if slot.changed()]
+        if changed:
+            for slot in changed:
                 slot.look()
+                if slot.key in self._stored:
+                    self._stored[slot.key] = _OTHERS
             if any(slot.weights and list(slot.weights) != self._devices for slot in self._slots):
                 self._move_to(devices_of(self._params))
         if not self._started:
@@ -231,11 +235,11 @@ class Trainer:
         if known is None:
             weights = list(slot.weights.values())
             self._kvstore.broadcast(slot.key, weights[0], weights)
-        elif not self._update_on_kvstore or known == slot.version():
+        elif known == slot.version() or not (self._update_on_kvstore or known == _OTHERS):
             return
         elif isinstance(self._kvstore, stores.KVStore):
             self._kvstore._replace(slot.key, slot.weights[self._devices[0]])
-        else:
+        elif self._update_on_kvstore:
             raise ParameterError(
                 f"Trainer: the values of parameter '{slot.parameter.name}' were changed, and a store of kind "
                 f"{self._kvstore.type!r} keeps its own: give the trainer update_on_kvstore=False"

@@ -126,11 +126,14 @@ class KVStore(KVStoreBase):
         self.pull(key, out, priority)
 
     def _replace(self, key: Key, value: NDArray) -> None:
-        """Another value for a key, whatever updater there is."""
+        """Another value for a key, whatever updater there is; also of another type."""
         held = self._get(key, "replace")
-        _check_fit(key, value, held)
+        _check_shape("replace", key, value, held)
         with pause():
-            _core.copy_into(held, value)
+            if value.dtype == held.dtype:
+                _core.copy_into(held, value)
+            else:
+                self._held[key] = _core.copy_to_device(value, held._device).detach()
 
     def row_sparse_pull(self, key: Any, out: Any = None, priority: int = 0, row_ids: Any = None) -> NoReturn:
         """Rows of a sparse value. There are no sparse arrays yet."""

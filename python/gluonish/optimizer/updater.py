@@ -40,7 +40,8 @@ class Updater:
         self.optimizer = optimizer
         self.states: dict[Hashable, Any] = {}
         self.states_synced: dict[Hashable, bool] = {}
-        self._written: dict[Hashable, tuple[NDArray, int]] = {}  # weights with copies in float32, and their versions
+        self._weights: dict[Hashable, NDArray] = {}  # those that the states are for
+        self._written: dict[Hashable, int] = {}  # versions of those that have copies in float32
 
     def __call__(self, index: Any, grad: Any, weight: Any) -> None:
         if not isinstance(index, list | tuple):
@@ -54,13 +55,9 @@ class Updater:
         if not indices:
             return
         self.optimizer._set_current_context(weight[0].context.device_id)
-        synced = self.states_synced
-        for key, one in [pair for pair in zip(indices, weight, strict=True) if not synced.get(pair[0])]:
-            if key not in self.states:
-                self.states[key] = self.optimizer.create_state_multi_precision(key, one)
-            else:
-                self.states[key] = self.sync_state_context(self.states[key], one.context)
-            synced[key] = True
+        for key, one in zip(indices, weight, strict=True):
+            if self._weights.get(key) is not one or key not in self.states:
+                self._take(key, one)
         states = [self.states[key] for key in indices]
         wide: list[tuple[Hashable, NDArray]] = []
         if self.optimizer.multi_precision:
@@ -68,7 +65,28 @@ class Updater:
             self._renew_masters(wide)
         self.optimizer.update_multi_precision(indices, list(weight), list(grad), states)
         for key, one in wide:
-            self._written[key] = one, _core.version(one)
+            self._written[key] = _core.version(one)
+
+    def _take(self, key: "Hashable", weight: NDArray) -> None:
+        """Makes the state of a weight, or one that fits it of what is there."""
+        with pause():
+            if key not in self.states:
+                self.states[key] = self.optimizer.create_state_multi_precision(key, weight)
+            elif not self.states_synced.get(key):
+                self.states[key] = self.sync_state_context(self.states[key], weight.context)
+            elif key in self._weights and self._weights[key].dtype != weight.dtype:
+                self.states[key] = self._recast(self.states[key], self._weights[key], weight)
+        self.states_synced[key] = True
+        self._weights[key] = weight
+        self._written.pop(key, None)
+
+    def _recast(self, state: Any, before: NDArray, weight: NDArray) -> Any:
+        """The state of a weight that is of another type now: in that, or in float32 beside a copy of the weight."""
+        own = self.optimizer
+        inner = own._parted(state)[1] if own._has_master(before) else state
+        if own._has_master(weight):
+            return own._joined(weight.astype("float32").detach(), _as_type(inner, "float32"))
+        return _as_type(inner, weight.dtype)
 
     def _renew_masters(self, weights: Sequence[tuple["Hashable", NDArray]]) -> None:
         """Copies in float32 of weights that somebody else has written take the new values: a file's, ``set_data``'s.
@@ -77,8 +95,7 @@ class Updater:
         """
         with pause():
             for key, weight in weights:
-                known, version = self._written.get(key, (None, 0))
-                if known is not weight or version != _core.version(weight):
+                if self._written.get(key) != _core.version(weight):
                     master, _ = self.optimizer._parted(self.states[key])
                     agree = master.astype(weight.dtype) == weight
                     commit(master, nd.where(agree, master, weight.astype(master.dtype)))
@@ -90,6 +107,10 @@ class Updater:
         if isinstance(state, tuple | list):
             return type(state)(self.sync_state_context(one, context) for one in state)
         return state
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Copies are for other weights."""
+        return {**vars(self), "_weights": {}, "_written": {}}
 
     def get_states(self, dump_optimizer: bool = False) -> bytes:
         """States and counts of updates as bytes: a safetensors file.
@@ -148,7 +169,16 @@ class Updater:
         own.num_update = kept.num_update
         self.states = kept.states
         self.states_synced = dict.fromkeys(kept.states, False)
-        self._written = {}
+        self._weights, self._written = {}, {}
+
+
+def _as_type(state: Any, dtype: Any) -> Any:
+    """A state with its arrays in another type."""
+    if isinstance(state, NDArray):
+        return state.astype(dtype, copy=False)
+    if isinstance(state, tuple | list):
+        return type(state)(_as_type(one, dtype) for one in state)
+    return state
 
 
 def _settings(optimizer: Optimizer) -> dict[str, Any]:
