@@ -1,7 +1,7 @@
 """The row-wise ops of networks, at sizes that networks have: forward, and backward of what was recorded.
 
-`*_copies` say how much longer an op takes than a copy that reads and writes as many bytes as it must, of arrays eight times
-as long, which no cache holds.
+`*_copies` say how much longer an op takes than a copy that reads and writes as many bytes as it must, of arrays
+eight times as long, which no cache holds.
 """
 
 from harness import Case, Mean, Measure, Names, best_time, compile_side

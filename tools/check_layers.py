@@ -31,7 +31,10 @@ CRATES: dict[str, set[str]] = {
 # not in a circle) and from those before it in this list, never from those after it.
 MODULES: list[tuple[str, ...]] = [
     ("_core", "_version"),
-    ("errors", "base", "_types", "_registry", "_scope", "_missing", "_waiting", "_dtype", "_faces", "_beside"),
+    (
+        *("errors", "base", "_types", "_registry", "_scope", "_missing", "_waiting", "_dtype", "_faces", "_beside"),
+        "_commit",
+    ),
     (
         *("context", "device", "engine", "memory", "profiler", "settings", "datasets", "runtime", "util"),
         *("name", "attribute"),

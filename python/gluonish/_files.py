@@ -3,15 +3,25 @@
 import os
 import re
 import tempfile
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from gluonish import _core
 from gluonish._core import NDArray
-from gluonish.errors import ArgumentError, FileDenied, FileError, FileNotFound, MXNetError, UnsupportedError
+from gluonish.errors import (
+    ArgumentError,
+    FileDenied,
+    FileError,
+    FileNotFound,
+    FormatError,
+    MXNetError,
+    UnsupportedError,
+)
 
 __all__ = [
     "PathLike",
+    "about",
     "format_of",
     "is_path",
     "load",
@@ -74,6 +84,22 @@ def load_bytes(buffer: Any, function: str) -> tuple[str, list[str] | None, list[
         hint = "; nd.load takes the name of a file" if is_path(buffer) else ""
         raise ArgumentError(f"{function}: bytes are needed, got {type(buffer).__name__}{hint}") from None
     return _core.load_bytes(data, _core.current_device())[:3]
+
+
+@contextmanager
+def about(path: str) -> Iterator[None]:
+    """What is wrong with the bytes of a file is said with its name.
+
+    >>> with about("states"):
+    ...     raise FormatError("the header is damaged")
+    Traceback (most recent call last):
+        ...
+    gluonish.errors.FormatError: 'states': the header is damaged
+    """
+    try:
+        yield
+    except FormatError as error:
+        raise type(error)(f"'{path}': {error}") from None
 
 
 def read_whole(path: str) -> bytes:

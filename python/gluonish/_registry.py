@@ -3,6 +3,7 @@
 import json
 import warnings
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
 from gluonish.errors import ArgumentError
@@ -32,6 +33,8 @@ class Registry(Generic[T]):
         self._kind, self._base = kind, base
         self._one = f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
         self._classes: dict[str, type[T]] = {}
+        #: The classes by name, for reading.
+        self.classes: Mapping[str, type[T]] = MappingProxyType(self._classes)
 
     def names(self) -> list[str]:
         """All names, aliases too, in alphabetical order."""

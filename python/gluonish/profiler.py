@@ -14,13 +14,25 @@ An event has the op's name, device and thread, when it was queued, began and end
 """
 
 import os
+import warnings
 from typing import Any, TypedDict
 
 from gluonish import _core
 from gluonish._types import ProfilerEvent
 from gluonish.errors import ArgumentError, UnsupportedError
 
-__all__ = ["dump", "dumps", "events", "pause", "resume", "set_config", "set_state"]
+__all__ = [
+    "dump",
+    "dump_profile",
+    "dumps",
+    "events",
+    "pause",
+    "profiler_set_config",
+    "profiler_set_state",
+    "resume",
+    "set_config",
+    "set_state",
+]
 
 _KINDS = ("profile_all", "profile_symbolic", "profile_imperative", "profile_memory", "profile_api", "aggregate_stats")
 _OTHERS = ("filename", "continuous_dump", "dump_period", "profile_process")
@@ -156,6 +168,36 @@ def run_to_exit(filename: str) -> None:
     set_config(filename=os.path.abspath(filename))
     set_state("run")
     atexit.register(dump)
+
+
+# MXNet's old names, which warn, as there.
+
+
+def profiler_set_config(mode: str = "symbolic", filename: str = "profile.json") -> None:
+    """`set_config` by an old name. All modes, "symbolic", "imperative", "api", "memory" and "all", record the same."""
+    _old("profiler_set_config", "set_config")
+    if f"profile_{mode}" not in _KINDS:
+        raise ArgumentError(
+            f"profiler_set_config: mode={mode!r} is not valid: expected 'symbolic', 'imperative', 'api', 'memory' or "
+            "'all'"
+        )
+    set_config(filename=filename, **{f"profile_{mode}": True})
+
+
+def profiler_set_state(state: str = "stop") -> None:
+    """`set_state` by an old name."""
+    _old("profiler_set_state", "set_state")
+    set_state(state)
+
+
+def dump_profile() -> None:
+    """`dump` by an old name."""
+    _old("dump_profile", "dump")
+    dump(True)
+
+
+def _old(name: str, now: str) -> None:
+    warnings.warn(f"profiler.{name} is an old name: use profiler.{now}", UserWarning, stacklevel=3)
 
 
 def _added_up(events: list[ProfilerEvent]) -> list[Row]:

@@ -312,10 +312,35 @@ def test_place_of_mxnet_2():
 def test_attributes_of_mxnet():
     metric = m.Accuracy()
     metric.update(Y, P)
-    assert (float(metric.sum_metric), metric.num_inst) == (2, 4)
+    read = [metric.sum_metric, metric.num_inst, metric.global_sum_metric, metric.global_num_inst]
+    assert read == [2.0, 4, 2.0, 4]
+    assert [type(one) for one in read] == [float, int, float, int]
     metric.reset_local()
     assert (metric.sum_metric, metric.num_inst) == (0, 0)
-    assert (float(metric.global_sum_metric), metric.global_num_inst) == (2, 4)
+    assert (metric.global_sum_metric, metric.global_num_inst) == (2, 4)
+
+
+@pytest.mark.parametrize(
+    ("name", "preds"),
+    [*((name, P) for name in ("acc", "ce", "f1", "mcc", "pcc", "precision", "recall", "iou", "auc", "fbeta")),
+     *((name, P[:, 1]) for name in ("mae", "mse", "pearsonr", "binary_accuracy"))],
+)  # fmt: skip
+@pytest.mark.parametrize("how", [{}, {"average": "micro"}])
+def test_values_are_sums_by_counts(name, preds, how):
+    """As in MXNet; also of metrics that are no means of batches, such as PCC, and F1 of all examples together."""
+    if how and name not in {"f1", "mcc", "pearsonr", "fbeta", "precision", "recall"}:
+        return
+    metric = m.create(name, **how)
+    assert (metric.sum_metric, metric.num_inst) == (0, 0)
+    metric.update([nd.array(Y)], [nd.array(preds)])
+    metric.update([nd.array([0, 1, 0, 1])], [nd.array(preds)])
+    metric.update([nd.array(Y)], [nd.array(preds)])
+    assert isinstance(metric.num_inst, int)
+    assert isinstance(metric.sum_metric, float)
+    assert metric.sum_metric / metric.num_inst == pytest.approx(metric.get()[1])
+    assert metric.get()[1] != 0
+    metric.reset_local()
+    assert metric.global_sum_metric / metric.global_num_inst == pytest.approx(metric.get_global()[1])
 
 
 def test_perplexity_of_what_was_impossible():

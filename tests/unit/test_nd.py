@@ -157,6 +157,10 @@ def test_values():
     assert (x[1, 0].item(), x.item(1, 1), x[0, :1].asscalar()) == (3.0, 4.0, 1.0)
     assert isinstance(nd.array(3, dtype="int8").item(), int)
     assert nd.array(True, dtype=bool).item() is True
+    types = {"bfloat16": np.float32, "float16": np.float16, "float32": np.float32, "int8": np.int8, "bool": np.bool_}
+    assert {name: type(nd.ones(1, dtype=name).asscalar()) for name in types} == types  # asscalar gives NumPy's
+    with pytest.raises(ValueError, match=r"item: an array of one element is needed, got shape \(2, 2\)"):
+        x.item()
     with pytest.raises(ValueError, match=r"one element is needed, got shape \(2, 2\)"):
         x.asscalar()
 

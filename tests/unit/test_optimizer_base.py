@@ -89,6 +89,14 @@ def test_methods_are_mxnets():
     assert mx.opt is mx.optimizer
 
 
+def test_the_registry_can_be_read():
+    registry = mx.optimizer.Optimizer.opt_registry
+    assert registry["adam"] is mx.optimizer.Adam
+    assert set(NAMES) <= set(registry)
+    with pytest.raises(TypeError):
+        registry["mine"] = mx.optimizer.SGD  # register does that
+
+
 def test_unknown_names_list_the_known_ones():
     with pytest.raises(ValueError, match=r"'adma' is not the name of an optimizer; did you mean .*'adam'.*rmsprop"):
         mx.optimizer.create("adma")

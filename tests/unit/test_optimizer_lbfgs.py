@@ -119,3 +119,27 @@ def test_lengths_fulfil_wolfes_conditions(name, first):
     assert loss == f(length)
     assert loss <= f(0.0) + 1e-4 * length * slope(0.0)
     assert abs(slope(length)) <= 0.9 * abs(slope(0.0))
+
+
+@pytest.mark.parametrize("line_search", [None, "strong_wolfe"])
+@pytest.mark.parametrize("late", [0, 1, 3])
+def test_a_function_that_raises_leaves_everything_as_it_was(line_search, late):
+    x, closure, calls = rosenbrock()
+    lbfgs = mx.optimizer.LBFGS(learning_rate=0.001, line_search=line_search, max_iter=5)
+    lbfgs.minimize(closure, [x], [x.grad])
+    before, history = x.asnumpy(), list(lbfgs._history)
+    assert history
+
+    def failing():
+        if len(calls) == bad:
+            raise ZeroDivisionError("no loss")
+        return closure()
+
+    bad = len(calls) + late
+    with pytest.raises(ZeroDivisionError, match="no loss"):
+        lbfgs.minimize(failing, [x], [x.grad])
+    np.testing.assert_array_equal(x.asnumpy(), before)
+    assert (lbfgs.num_update, len(lbfgs._history)) == (1, len(history))
+    assert all(a is b for a, b in zip(lbfgs._history, history, strict=True))
+    lbfgs.minimize(closure, [x], [x.grad])
+    assert lbfgs.num_update == 2

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 import gluonish as mx
-from gluonish import errors, profiler
+from gluonish import errors, nd, profiler
 
 
 @pytest.fixture(autouse=True)
@@ -108,6 +108,20 @@ def test_whole_program(tmp_path):
     environment = {**os.environ, "GLUONISH_PROFILE": path.name}
     subprocess.run([sys.executable, "-c", program], env=environment, check=True, cwd=tmp_path)
     assert "tanh" in [event["name"] for event in json.loads(path.read_text())["traceEvents"]]
+
+
+def test_old_names_warn(tmp_path):
+    path = tmp_path / "old.json"
+    with pytest.warns(UserWarning, match=r"profiler_set_config is an old name: use profiler\.set_config"):
+        profiler.profiler_set_config(mode="all", filename=str(path))
+    with pytest.warns(UserWarning, match="set_state"):
+        profiler.profiler_set_state("run")
+    nd.tanh(nd.ones((100, 100))).wait_to_read()
+    with pytest.warns(UserWarning, match="dump"):
+        profiler.dump_profile()
+    assert "tanh" in [event["name"] for event in json.loads(path.read_text())["traceEvents"]]
+    with pytest.warns(UserWarning, match="old"), pytest.raises(ValueError, match="mode='everything' is not valid"):
+        profiler.profiler_set_config("everything")
 
 
 @pytest.mark.parametrize(

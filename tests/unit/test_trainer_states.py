@@ -1,5 +1,6 @@
 """States of trainers in files: training goes on exactly, and nothing that is wrong with a file changes a trainer."""
 
+import json
 import os
 import pickle
 import signal
@@ -94,6 +95,100 @@ def test_a_schedule_goes_on(tmp_path):
     assert resumed.learning_rate == trainer.learning_rate == 0.5
 
 
+def test_a_schedule_is_not_lost(tmp_path):
+    net = network()
+    trainer = Trainer(net, "sgd", {"lr_scheduler": mx.lr_scheduler.FactorScheduler(step=2, base_lr=1.0)})
+    train(net, trainer, range(3))
+    trainer.save_states(tmp_path / "states")
+    plain = Trainer(net, "sgd", {"learning_rate": 0.25})
+    with pytest.raises(errors.FormatError, match=r"states': .*scheduler FactorScheduler, and the optimizer has none"):
+        plain.load_states(tmp_path / "states")
+    assert (plain.learning_rate, plain.optimizer.num_update) == (0.25, 0)
+
+
+def test_a_schedule_can_begin_where_there_was_none(tmp_path):
+    net = network()
+    trainer = Trainer(net, "sgd", {"learning_rate": 1.0})
+    train(net, trainer, range(3))
+    trainer.save_states(tmp_path / "states")
+    scheduled = Trainer(net, "sgd", {"lr_scheduler": mx.lr_scheduler.FactorScheduler(step=2, factor=0.5, base_lr=8.0)})
+    scheduled.load_states(tmp_path / "states")
+    assert scheduled.learning_rate == 4.0  # of update 3
+
+
+# Which states are whose.
+
+
+def two_layers(swap=False):
+    """Two layers of one shape, and a trainer over their weights."""
+    layers = [nn.Dense(2, in_units=2, use_bias=False) for _ in range(2)]
+    for layer in layers:
+        layer.initialize()
+    order = layers[::-1] if swap else layers
+    trainer = Trainer([layer.weight for layer in order], "sgd", {"momentum": 0.9})
+    for value, layer in enumerate(layers):
+        layer.weight.grad()[:] = value + 1
+    trainer.step(1)
+    return layers, trainer
+
+
+@pytest.mark.parametrize("same_layers", [True, False])
+def test_states_of_another_order_are_refused(same_layers, tmp_path):
+    layers, trainer = two_layers()
+    trainer.save_states(tmp_path / "states")
+    if same_layers:
+        other = Trainer([layer.weight for layer in layers[::-1]], "sgd", {"momentum": 0.9})
+    else:
+        _, other = two_layers(swap=True)
+    before = {key: state.asnumpy() for key, state in other._updaters[0].states.items()}
+    with pytest.raises(errors.FormatError, match=r"weight 0 was 'dense\d+_weight' and is 'dense\d+_weight' now"):
+        other.load_states(tmp_path / "states")
+    assert all((other._updaters[0].states[key].asnumpy() == value).all() for key, value in before.items())
+
+
+def test_states_of_the_same_order_are_taken_whatever_the_counters(tmp_path):
+    _, trainer = two_layers()
+    trainer.save_states(tmp_path / "states")
+    _, other = two_layers()  # dense2_weight where the file says dense0_weight
+    other.load_states(tmp_path / "states")
+    names = [nn.Dense(2, in_units=2, use_bias=False, prefix=prefix) for prefix in ("encoder_", "decoder_")]
+    for layer in names:
+        layer.initialize()
+    renamed = Trainer([layer.weight for layer in names], "sgd", {"momentum": 0.9})
+    renamed.load_states(tmp_path / "states")
+    assert renamed._updaters[0].states[1].asnumpy().tolist() == trainer._updaters[0].states[1].asnumpy().tolist()
+
+
+def test_files_without_names_are_read(tmp_path):
+    _, trainer = two_layers()
+    trainer.save_states(tmp_path / "states")
+    _, names, arrays, texts = _core.load_bytes((tmp_path / "states").read_bytes(), 0)
+    header = json.loads(texts["gluonish.optimizer"])
+    assert len(header.pop("names")) == 2
+    old = _core.save_bytes("safetensors", names, arrays, [("gluonish.optimizer", json.dumps(header))])
+    (tmp_path / "old").write_bytes(old)
+    _, other = two_layers(swap=True)
+    other.load_states(tmp_path / "old")  # nothing tells that it is wrong
+    assert other.optimizer.num_update == 1
+
+
+def test_names_decide_about_states_of_muon(tmp_path):
+    def trainer_of(net):
+        return Trainer(net, "muon", {"adamw_match": ".*out_"})
+
+    net = nn.HybridSequential(prefix="")
+    net.add(nn.Dense(4, in_units=5), nn.Dense(3, in_units=4, prefix="out_"))
+    net.initialize()
+    trainer = trainer_of(net)
+    for parameter in net.collect_params().values():
+        parameter.grad()[:] = 1
+    trainer.step(1)
+    trainer.save_states(tmp_path / "states")
+    resumed = trainer_of(net)
+    resumed.load_states(tmp_path / "states")
+    assert [len(state) for state in resumed._updaters[0].states.values()] == [1, 2, 2, 2]
+
+
 def test_the_factor_of_the_loss_goes_on(tmp_path):
     net = network()
     with amp.init("float16"):
@@ -179,7 +274,7 @@ def test_what_is_said_of_wrong_files(tmp_path):
         "other network": r"the state of parameter 6 .*\(2, 4\).*\(3, 4\)",
         "other keys": "states of parameter 99, but only 8 parameters",
     }.items():
-        with pytest.raises(ValueError, match=text):
+        with pytest.raises(ValueError, match=f"{name}': .*{text}"):
             trainer.load_states(tmp_path / name)
     with pytest.raises(FileNotFoundError, match="nowhere"):
         trainer.load_states(tmp_path / "nowhere")

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import numpy.typing as npt
 
 from gluonish import _core, autograd
@@ -36,16 +37,19 @@ class Methods(_Array):
         """
         return _core.to_numpy(self)
 
-    def asscalar(self) -> Number:
-        """The value of an array of one element, as a Python number.
+    def asscalar(self) -> Any:
+        """The value of an array of one element, as a NumPy scalar of its type; ``item`` gives a Python number.
+
+        A bfloat16 comes as float32.
 
         >>> from gluonish import nd
-        >>> nd.array([[5]]).asscalar()
-        5.0
+        >>> value = nd.array([[5]]).asscalar()
+        >>> float(value), value.dtype
+        (5.0, dtype('float32'))
         """
         if self.size != 1:
             raise ShapeError(f"asscalar: an array of one element is needed, got shape {self.shape}; use asnumpy()")
-        return _core.item(self)
+        return np.dtype("float32" if self.dtype == "bfloat16" else self.dtype).type(_core.item(self))
 
     def item(self, *index: int) -> Number:
         """The value of an array of one element, of the element at an index, or of the n-th one, as a Python number.
@@ -56,9 +60,11 @@ class Methods(_Array):
         (3.0, 3.0, 10.0)
         """
         if not index:
-            return self.asscalar()
+            if self.size != 1:
+                raise ShapeError(f"item: an array of one element is needed, got shape {self.shape}; use asnumpy()")
+            return _core.item(self)
         flat = len(index) == 1 and self.ndim != 1
-        return (self.reshape(-1) if flat else self)[index].asscalar()
+        return (self.reshape(-1) if flat else self)[index].item()
 
     def tolist(self) -> Any:
         """The values as nested lists of Python numbers.

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from gluonish import _core, nd
+from gluonish import nd
+from gluonish._commit import commit
 from gluonish._core import NDArray
 from gluonish.autograd import pause
 from gluonish.context import Context
@@ -55,7 +56,8 @@ class LossScaler:
     def scale(self, loss: NDArray) -> NDArray:
         """The loss in float32, times the factor."""
         self._in_use = True
-        return loss.astype("float32", copy=False) * self._on(loss.ctx)
+        # A copy: the factor may change before the last gradient is computed.
+        return loss.astype("float32", copy=False) * self._on(loss.ctx).copy()
 
     def inverse(self, ctx: Context) -> NDArray:
         """What takes the factor away again, on a device."""
@@ -77,8 +79,9 @@ class LossScaler:
             grown = nd.where(full, nd.minimum(self._scale * self._factor, _LARGEST), self._scale)
             shrunk = nd.maximum(self._scale / self._factor, nd.minimum(self._scale, 1.0))
             scale = nd.where(finite > 0, grown, shrunk)
-            _core.copy_into(self._good, nd.where(full, nd.zeros_like(good), good))
-            self._scale = scale
+            # A batch that failed says nothing about the factor.
+            commit(self._good, nd.where(full, nd.zeros_like(good), good))
+            commit(self._scale, scale)
         self._in_use = False
         return result
 

@@ -55,7 +55,8 @@ def init(
 def init_trainer(optimizer_or_trainer: Trainer) -> None:
     """Lets a trainer work with scaled losses: steps whose gradients overflowed are skipped, and the factor adapts.
 
-    With bfloat16 the factor is 1, and stays so.
+    With bfloat16 the factor is 1, and stays so. Whether a step was skipped is known on the device alone, as nobody
+    waits for it: the optimizer's ``num_update``, and with it schedules and bias corrections, count skipped steps too.
     """
     trainer = _trainer(optimizer_or_trainer, "init_trainer")
     casts = current()

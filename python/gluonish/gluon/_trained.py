@@ -11,7 +11,7 @@ from gluonish.gluon._parameter import Parameter, ParameterError
 from gluonish.gluon._parameter_dict import ParameterDict
 from gluonish.gluon.block import Block
 
-__all__ = ["Slot", "StaleGradientError", "devices_of", "parameters_of", "reached"]
+__all__ = ["Slot", "StaleGradientError", "devices_of", "parameters_of", "reached", "unused"]
 
 
 class StaleGradientError(MXNetError, UserWarning):
@@ -24,7 +24,7 @@ StaleGradientError.__module__ = "gluonish.gluon.trainer"
 class Slot:
     """A parameter that a trainer trains, by its number, with its copies at hand: steps go through hundreds of them."""
 
-    __slots__ = ("_used", "key", "parameter", "weights")
+    __slots__ = ("_counted", "_used", "key", "parameter", "weights")
 
     def __init__(self, key: int, parameter: Parameter) -> None:
         self.key, self.parameter = key, parameter
@@ -33,6 +33,7 @@ class Slot:
     def look(self) -> None:
         """Looks for the copies again."""
         self._used = self.parameter._used  # another dict whenever copies or gradients are others
+        self._counted: dict[int, int] = {}  # versions of gradients that a step added to an update to come
         self.weights: dict[int, Any] = dict(self.parameter._copies)
 
     def changed(self) -> bool:
@@ -53,20 +54,33 @@ class Slot:
         return [self.gradient(device) for device in self.weights]
 
     def fresh(self) -> list[NDArray]:
-        """The gradients that are new, on some devices or all."""
-        return [weight.grad for device, weight in self.weights.items() if self._is_fresh(device, weight)]
+        """The gradients that no update has used, on some devices or all."""
+        found = []
+        for device, weight in self.weights.items():
+            gradient = weight.grad
+            if _core.version(gradient) != self._used.get(device, 0):
+                found.append(gradient)
+        return found
 
     def stale(self) -> list[int]:
-        """The devices where the gradient is not new."""
-        return [device for device, weight in self.weights.items() if not self._is_fresh(device, weight)]
+        """The devices where the gradient is not new since the last step."""
+        found = []
+        for device, weight in self.weights.items():
+            version = _core.version(weight.grad)
+            if version == self._used.get(device, 0) or version == self._counted.get(device):
+                found.append(device)
+        return found
+
+    def count(self) -> None:
+        """Remembers that a step has seen the gradients, which more are to be added to before an update uses them."""
+        for device, weight in self.weights.items():
+            self._counted[device] = _core.version(weight.grad)
 
     def use(self) -> None:
         """Remembers that an update has used the gradients."""
+        self._counted.clear()
         for device, weight in self.weights.items():
             self._used[device] = _core.version(weight.grad)
-
-    def _is_fresh(self, device: int, weight: Any) -> bool:
-        return _core.version(weight.grad) != self._used.get(device, 0)
 
 
 def parameters_of(given: Any) -> list[Parameter]:
@@ -103,8 +117,13 @@ def devices_of(parameters: Iterable[Parameter]) -> list[int]:
     return found or []
 
 
+def unused(slots: Iterable[Slot]) -> list[Slot]:
+    """Those with gradients, on some device, that no update has used."""
+    return [slot for slot in slots if slot.parameter._grad_req != "null" and slot.fresh()]
+
+
 def reached(slots: Iterable[Slot], ignore_stale: bool) -> list[Slot]:
-    """Those with new gradients. Others raise, or are left out where that is asked for."""
+    """Those with gradients that are new since the last step. Others raise, or are left out if that is asked for."""
     found = []
     for slot in slots:
         if slot.parameter._grad_req == "null":
@@ -112,7 +131,10 @@ def reached(slots: Iterable[Slot], ignore_stale: bool) -> list[Slot]:
         if not slot.weights:
             raise slot.parameter._absent()
         stale = slot.stale()
-        if stale and not ignore_stale:
+        if not stale:
+            found.append(slot)
+            continue
+        if not ignore_stale:
             raise StaleGradientError(
                 f"The gradient of parameter '{slot.parameter.name}' on {from_index(stale[0])} has not been "
                 "updated by backward since the last step: the forward did not use it, or backward was not called. If "

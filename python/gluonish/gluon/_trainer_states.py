@@ -43,6 +43,7 @@ def unpack(states: bytes, scaler: Any) -> dict[str, NDArray]:
 def check(states: bytes, optimizer: Any, parameters: Sequence[Parameter]) -> None:
     """Raises where states are not those of the optimizer for these parameters; nothing has changed then."""
     trial = optimizers.get_updater(deepcopy(optimizer))
+    trial.optimizer.param_dict = optimizer.param_dict  # which copies leave behind; names decide about some states
     trial.set_states(states)
     for key, state in trial.states.items():
         if not isinstance(key, int) or not 0 <= key < len(parameters):

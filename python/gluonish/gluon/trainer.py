@@ -1,7 +1,8 @@
 """Trainer: applies an optimizer to the parameters of a network, on one device or several."""
 
 import os
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from operator import index
 from typing import Any, NoReturn
 
@@ -17,12 +18,13 @@ from gluonish.gluon import _trainer_states
 from gluonish.gluon._freshness import accumulate as accumulate_in
 from gluonish.gluon._freshness import kept
 from gluonish.gluon._parameter import ParameterError
-from gluonish.gluon._trained import Slot, StaleGradientError, devices_of, parameters_of, reached
+from gluonish.gluon._trained import Slot, StaleGradientError, devices_of, parameters_of, reached, unused
 from gluonish.kvstore.base import check_name
 
 __all__ = ["StaleGradientError", "Trainer"]
 
 _LARGE = 16 << 20  # elements of a tensor that a "local" store does not update itself
+_OTHERS = -1  # the version of values that the store holds, where a parameter has other arrays since
 
 
 class Trainer:
@@ -33,7 +35,8 @@ class Trainer:
     params
         A block, or a dict or list of parameters. One that is shared counts once.
     optimizer, optimizer_params
-        An optimizer, or the name of one with its arguments: ``"sgd", {"learning_rate": 0.1, "momentum": 0.9}``.
+        An optimizer, or the name of one with its arguments: ``"sgd", {"learning_rate": 0.1, "momentum": 0.9}``. An
+        optimizer belongs to the last trainer that it was given to, which goes on with its counts of updates.
     kvstore
         The store that sums gradients of several devices: a name or a store, or None. With one device none is made.
     compression_params
@@ -75,7 +78,8 @@ class Trainer:
         self._params = parameters_of(params)
         self._slots = [Slot(key, parameter) for key, parameter in enumerate(self._params)]
         self._devices = devices_of(self._params)
-        self._optimizer = _optimizer_of(optimizer, optimizer_params, dict(enumerate(self._params)))
+        self._by_number: dict[Hashable, Any] = dict(enumerate(self._params))
+        self._optimizer = _optimizer_of(optimizer, optimizer_params, self._by_number)
         self._updaters = [optimizers.get_updater(self._optimizer) for _ in self._devices]
         self._scale = self._optimizer.rescale_grad
         if not (kvstore is None or isinstance(kvstore, str | stores.KVStoreBase)):
@@ -126,18 +130,26 @@ class Trainer:
             return self._minimize(size, closure)
         loss = None if closure is None else closure()
         found = reached(self._slots, ignore_stale_grad)
-        self._waiting_batches += 1
-        self._waiting_examples += size
-        if self._waiting_batches < self._accumulate:
-            accumulate_in(self._params, True)  # also those that were frozen until now
-            return loss
-        size, self._waiting_batches, self._waiting_examples = self._waiting_examples, 0, 0.0
-        with pause():
-            self._move(found, size)
-            if self._accumulate > 1:
-                self._zero()
-                accumulate_in(self._params, True)
+        if self._accumulate == 1:
+            with pause():
+                self._move(found, size)
+        else:
+            self._gather(found, size)
         return loss
+
+    def _gather(self, found: list[Slot], size: float) -> None:
+        """One of the batches of an update, which comes with the last of them."""
+        batches, examples = self._waiting_batches + 1, self._waiting_examples + size
+        with pause():
+            if batches < self._accumulate:
+                for slot in found:
+                    slot.count()
+            else:
+                self._move(unused(self._slots), examples)
+                self._zero()
+                batches, examples = 0, 0.0
+            accumulate_in(self._params, True)  # also those that were frozen until now
+        self._waiting_batches, self._waiting_examples = batches, examples
 
     def allreduce_grads(self) -> None:
         """Sums the gradients over devices, for code that looks at them before ``update``: to clip them, for example.
@@ -177,21 +189,36 @@ class Trainer:
             _files.write_whole(path, self._state_bytes())
 
     def load_states(self, fname: PathLike) -> None:
-        """Loads what ``save_states`` saved. A file that does not fit raises, and leaves the trainer as it was."""
+        """Loads what ``save_states`` saved. A file that does not fit raises, and leaves the trainer as it was.
+
+        States belong to parameters by their numbers; names in the file tell when these stand in another order. A file
+        that was saved with a schedule of the learning rate needs an optimizer with one.
+        """
         self._check_settled("load_states")
         path = _files.local_path(fname, "load_states")
         if self._update_on_kvstore and not isinstance(self._kvstore, stores.KVStore):
             self._kvstore.load_optimizer_states(path)
         else:
-            self._set_states(_files.read_whole(path))
+            with _files.about(path):
+                self._set_states(_files.read_whole(path))
 
     # The store.
 
     def _start(self) -> None:
         """Makes the store at the first use, and gives it the parameters that it does not hold yet."""
-        if any(slot.changed() for slot in self._slots):
-            for slot in self._slots:
+        if self._optimizer.param_dict is not self._by_number:
+            if self._optimizer.param_dict:
+                raise ParameterError(
+                    f"Trainer: its optimizer, {self._optimizer!r}, was given to another trainer since, whose updates "
+                    "would be counted as its own: make an optimizer for each trainer"
+                )
+            self._optimizer.param_dict = self._by_number  # a copy of a trainer
+        changed = [slot for slot in self._slots if slot.changed()]
+        if changed:
+            for slot in changed:
                 slot.look()
+                if slot.key in self._stored:
+                    self._stored[slot.key] = _OTHERS
             if any(slot.weights and list(slot.weights) != self._devices for slot in self._slots):
                 self._move_to(devices_of(self._params))
         if not self._started:
@@ -208,11 +235,11 @@ class Trainer:
         if known is None:
             weights = list(slot.weights.values())
             self._kvstore.broadcast(slot.key, weights[0], weights)
-        elif not self._update_on_kvstore or known == slot.version():
+        elif known == slot.version() or not (self._update_on_kvstore or known == _OTHERS):
             return
         elif isinstance(self._kvstore, stores.KVStore):
             self._kvstore._replace(slot.key, slot.weights[self._devices[0]])
-        else:
+        elif self._update_on_kvstore:
             raise ParameterError(
                 f"Trainer: the values of parameter '{slot.parameter.name}' were changed, and a store of kind "
                 f"{self._kvstore.type!r} keeps its own: give the trainer update_on_kvstore=False"
@@ -257,10 +284,16 @@ class Trainer:
         """Updates the parameters that have new gradients, on all their devices."""
         if not self._update_on_kvstore:
             self._sum(found)
-            self._apply(found, self._factor(found, size))
+            try:
+                self._apply(found, self._factor(found, size))
+            except BaseException:
+                if self._kvstore is not None:
+                    _use(found)  # they are sums now, which another step would sum again
+                raise
         elif found:
-            self._optimizer.rescale_grad = _on(self._factor(found, size), self._devices[0])
-            self._push(found, [list(slot.weights.values()) for slot in found])
+            with self._rescaled():
+                self._optimizer.rescale_grad = _on(self._factor(found, size), self._devices[0])
+                self._push(found, [list(slot.weights.values()) for slot in found])
             for slot in found:
                 slot.use()
                 self._stored[slot.key] = slot.version()
@@ -292,12 +325,20 @@ class Trainer:
         if not found:
             return
         keys = [slot.key for slot in found]
-        for device, updater in zip(self._devices, self._updaters, strict=True):
-            weights = [slot.weights[device] for slot in found]
-            self._optimizer.rescale_grad = _on(factor, device)
-            updater(keys, [weight.grad for weight in weights], weights)
-        for slot in found:
-            slot.use()
+        with self._rescaled():
+            for device, updater in zip(self._devices, self._updaters, strict=True):
+                weights = [slot.weights[device] for slot in found]
+                self._optimizer.rescale_grad = _on(factor, device)
+                updater(keys, [weight.grad for weight in weights], weights)
+        _use(found)
+
+    @contextmanager
+    def _rescaled(self) -> Iterator[None]:
+        """The optimizer's factor is another within this; a trainer that gets the optimizer later finds its own."""
+        try:
+            yield
+        finally:
+            self._optimizer.rescale_grad = self._scale
 
     def _zero(self) -> None:
         for slot in self._slots:
@@ -314,10 +355,10 @@ class Trainer:
             raise UnsupportedError(f"step: {name} works on one device, without accumulate and scaled losses")
         trained = [slot for slot in self._slots if slot.parameter.grad_req != "null"]
         weights = [slot.parameter.data() for slot in trained]
-        rescale = self._optimizer.rescale_grad = self._scale / size
-        loss = self._optimizer.minimize(lambda: closure() * rescale, weights, [weight.grad for weight in weights])
-        for slot in trained:
-            slot.use()
+        with self._rescaled():
+            rescale = self._optimizer.rescale_grad = self._scale / size
+            loss = self._optimizer.minimize(lambda: closure() * rescale, weights, [weight.grad for weight in weights])
+        _use(trained)
         return loss
 
     # Checks.
@@ -359,6 +400,11 @@ class Trainer:
             self._amp_loss_scaler.set_state(scaling)
 
 
+def _use(slots: Iterable[Slot]) -> None:
+    for slot in slots:
+        slot.use()
+
+
 def _on(factor: float | NDArray, device: int) -> float | NDArray:
     if isinstance(factor, NDArray) and factor._device != device:
         return factor.as_in_context(from_index(device))
@@ -373,6 +419,7 @@ def _optimizer_of(given: Any, params: Mapping[str, Any] | None, param_dict: dict
                 "to it, or name the optimizer"
             )
         given.param_dict = param_dict
+        given._check_groups()
         return given
     return optimizers.create(given, param_dict=param_dict, **dict(params or {}))
 

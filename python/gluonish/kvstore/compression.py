@@ -3,7 +3,8 @@
 from collections.abc import Hashable, Mapping
 from typing import Any
 
-from gluonish import _core
+from gluonish import nd
+from gluonish._commit import commit
 from gluonish._core import NDArray
 from gluonish.kvstore.base import StoreError
 
@@ -42,15 +43,15 @@ class Compression:
 
     def __call__(self, source: Hashable, gradient: NDArray) -> NDArray:
         """What goes on of a gradient, where it is. ``source`` says whose loss is added, and kept."""
-        wanted = gradient + self._left[source] if source in self._left else gradient
+        if source not in self._left:
+            self._left[source] = nd.zeros(gradient.shape, ctx=gradient.ctx, dtype=gradient.dtype)
+        left = self._left[source]
+        wanted = gradient + left
         limit = self.threshold
         if self.type == "2bit":
             sent = ((wanted >= limit).astype(gradient.dtype) - (wanted <= -limit).astype(gradient.dtype)) * limit
         else:
             sent = (wanted > limit).astype(gradient.dtype) * 2 - 1
-        if source in self._left:
-            _core.copy_into(self._left[source], wanted - sent)
-        else:
-            self._left[source] = wanted - sent
+        commit(left, wanted - sent)
         result: NDArray = sent
         return result

@@ -126,11 +126,14 @@ class KVStore(KVStoreBase):
         self.pull(key, out, priority)
 
     def _replace(self, key: Key, value: NDArray) -> None:
-        """Another value for a key, whatever updater there is."""
+        """Another value for a key, whatever updater there is; also of another type."""
         held = self._get(key, "replace")
-        _check_fit(key, value, held)
+        _check_shape("replace", key, value, held)
         with pause():
-            _core.copy_into(held, value)
+            if value.dtype == held.dtype:
+                _core.copy_into(held, value)
+            else:
+                self._held[key] = _core.copy_to_device(value, held._device).detach()
 
     def row_sparse_pull(self, key: Any, out: Any = None, priority: int = 0, row_ids: Any = None) -> NoReturn:
         """Rows of a sparse value. There are no sparse arrays yet."""
@@ -178,7 +181,9 @@ class KVStore(KVStoreBase):
     def load_optimizer_states(self, fname: PathLike) -> None:
         """Loads what ``save_optimizer_states`` saved. A file that does not fit leaves everything as it was."""
         updater = self._stateful("load_optimizer_states")
-        updater.set_states(_files.read_whole(_files.local_path(fname, "load_optimizer_states")))
+        path = _files.local_path(fname, "load_optimizer_states")
+        with _files.about(path):
+            updater.set_states(_files.read_whole(path))
 
     def _stateful(self, function: str) -> Any:
         if self._optimizer is None:
@@ -197,6 +202,7 @@ class KVStore(KVStoreBase):
 
     def _take(self, sums: dict[Key, NDArray]) -> None:
         if self._updater is None:
+            # A sum that failed goes on as it is: whoever pulls it would else get the one before.
             for key, total in sums.items():
                 _core.copy_into(self._held[key], total)
         elif self._optimizer is not None:  # one fused step for all keys of a device

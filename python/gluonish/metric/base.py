@@ -56,10 +56,12 @@ class EvalMetric:
     ('zeros', 0.75)
     """
 
-    sum_metric: Any
-    global_sum_metric: Any
-    num_inst: Any
-    global_num_inst: Any
+    _is_mean = True  # whether ``get`` divides a sum by ``num_inst``; else the value comes from what the class keeps
+    # Sums and counts: numbers, or arrays that nobody waits for.
+    _held_sum: Any
+    _held_global_sum: Any
+    _held_count: Any
+    _held_global_count: Any
 
     def __init__(
         self,
@@ -74,6 +76,56 @@ class EvalMetric:
         self._kwargs = kwargs
         self._refused: dict[str, NDArray] = {}
         self.reset()
+
+    # Numbers for those who read them, as MXNet's are. To add an array waits for those before; ``_add`` does not.
+
+    @property
+    def sum_metric(self) -> Any:
+        """What ``get`` divides by ``num_inst``, as a number; reading it waits.
+
+        >>> metric = PairMetric("mine")
+        >>> metric.sum_metric, metric.num_inst
+        (0.0, 0)
+        """
+        return self._as_sum(self._held_sum, self._held_count, self.get)
+
+    @sum_metric.setter
+    def sum_metric(self, total: Any) -> None:
+        self._held_sum = total
+
+    @property
+    def global_sum_metric(self) -> Any:
+        """What ``get_global`` divides by ``global_num_inst``, as a number; reading it waits."""
+        return self._as_sum(self._held_global_sum, self._held_global_count, self.get_global)
+
+    @global_sum_metric.setter
+    def global_sum_metric(self, total: Any) -> None:
+        self._held_global_sum = total
+
+    @property
+    def num_inst(self) -> Any:
+        """How many count since the last ``reset`` or ``reset_local``; reading it waits."""
+        return _whole(self._held_count)
+
+    @num_inst.setter
+    def num_inst(self, count: Any) -> None:
+        self._held_count = count
+
+    @property
+    def global_num_inst(self) -> Any:
+        """How many count since the last ``reset``; reading it waits."""
+        return _whole(self._held_global_count)
+
+    @global_num_inst.setter
+    def global_num_inst(self, count: Any) -> None:
+        self._held_global_count = count
+
+    def _as_sum(self, total: Any, count: Any, get: Callable[[], tuple[Any, Any]]) -> Any:
+        """The sum as a number. Where there is none, it is what makes the value a mean of so many."""
+        if self._is_mean and not (isinstance(total, NDArray) and total.size != 1):
+            return number(total)
+        counted = _whole(count)
+        return get()[1] * counted if counted else 0.0
 
     def update(self, labels: Any, preds: Any) -> None:
         """Takes a batch into account."""
@@ -94,24 +146,24 @@ class EvalMetric:
     def reset(self) -> None:
         """Forgets everything."""
         self._refused = {}
-        self.global_sum_metric, self.global_num_inst = 0.0, 0
+        self._held_global_sum, self._held_global_count = 0.0, 0
         self.reset_local()
 
     def reset_local(self) -> None:
         """Forgets what ``get`` is about, not what ``get_global`` is."""
-        self.sum_metric, self.num_inst = 0.0, 0
+        self._held_sum, self._held_count = 0.0, 0
 
     def get(self) -> tuple[Any, Any]:
         """Name and value, of all since the last ``reset`` or ``reset_local``; NaN of nothing."""
         self._check()
-        return self.name, self._value(self.sum_metric, self.num_inst)
+        return self.name, self._value(self._held_sum, self._held_count)
 
     def get_global(self) -> tuple[Any, Any]:
         """Name and value, of all since the last ``reset``."""
         if not self._has_global_stats:
             return self.get()
         self._check()
-        return self.name, self._value(self.global_sum_metric, self.global_num_inst)
+        return self.name, self._value(self._held_global_sum, self._held_global_count)
 
     def get_name_value(self) -> list[tuple[str, Any]]:
         """Pairs of name and value."""
@@ -136,8 +188,8 @@ class EvalMetric:
 
     def _add(self, total: Any, count: Any) -> None:
         """Adds to the sums, which stay where they are, in double precision."""
-        self.sum_metric, self.global_sum_metric = _sum(self.sum_metric, total), _sum(self.global_sum_metric, total)
-        self.num_inst, self.global_num_inst = _sum(self.num_inst, count), _sum(self.global_num_inst, count)
+        self._held_sum, self._held_global_sum = _sum(self._held_sum, total), _sum(self._held_global_sum, total)
+        self._held_count, self._held_global_count = _sum(self._held_count, count), _sum(self._held_global_count, count)
 
     def _refuse(self, wrong: NDArray, why: str) -> None:
         """Has ``get`` raise if anything of an array is true: to raise now would be to wait."""
@@ -156,6 +208,14 @@ def _sum(before: Any, more: Any) -> Any:
     if isinstance(before, NDArray) and before._device != more._device:
         more = more.as_in_context(before.context)
     return before + more
+
+
+def _whole(count: Any) -> Any:
+    """A count as a number of Python: whole, if it is."""
+    if not isinstance(count, NDArray):
+        return count
+    counted = number(count)
+    return int(counted) if counted.is_integer() else counted
 
 
 def _pairs(name: Any, value: Any) -> list[tuple[str, Any]]:

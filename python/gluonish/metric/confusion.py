@@ -83,6 +83,8 @@ class ClassMetric(EvalMetric):
     ``num_classes``, or else the largest that occurs. Examples with the label ``ignore_label`` are left out.
     """
 
+    _is_mean = False
+
     def __init__(
         self,
         name: str,

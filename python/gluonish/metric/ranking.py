@@ -28,6 +28,8 @@ class ROCAUC(EvalMetric):
     ('roc_auc', 0.75)
     """
 
+    _is_mean = False
+
     def __init__(
         self,
         name: str = "roc_auc",

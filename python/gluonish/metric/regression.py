@@ -126,11 +126,8 @@ class PearsonCorrelation(PairMetric):
         if self.average == "macro":
             super()._add(total, count)
             return
-        self.sum_metric, self.global_sum_metric = (
-            _joined(self.sum_metric, total),
-            _joined(self.global_sum_metric, total),
-        )
-        self.num_inst, self.global_num_inst = self.num_inst + count, self.global_num_inst + count
+        self._held_sum, self._held_global_sum = _joined(self._held_sum, total), _joined(self._held_global_sum, total)
+        self._held_count, self._held_global_count = self._held_count + count, self._held_global_count + count
 
     def _value(self, total: Any, count: Any) -> float:
         if self.average == "micro" and isinstance(total, NDArray):

@@ -35,6 +35,8 @@ class BLEU(EvalMetric):
     0.7071
     """
 
+    _is_mean = False
+
     def __init__(
         self,
         max_n: int = 4,

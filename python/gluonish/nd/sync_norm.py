@@ -3,6 +3,7 @@
 from typing import Any
 
 from gluonish import _core, autograd
+from gluonish._commit import commit
 from gluonish._core import NDArray
 from gluonish._rows import store, store_all
 from gluonish.errors import ArgumentError
@@ -77,7 +78,7 @@ def SyncBatchNorm(
             for moving, new in ((moving_mean, mean), (moving_var, var)):
                 # A batch of no values leaves them as they are.
                 moved = momentum * moving + (1 - momentum) * new
-                moving[:] = _core.invoke("where", [count > 0, moved, moving], {})
+                commit(moving, _core.invoke("where", [count > 0, moved, moving], {}))
     results = [y, mean.detach(), var.detach()] if output_mean_var else y
     if out is None:
         return results

@@ -2,16 +2,15 @@
 
 import math
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gluonish import _core, nd
+from gluonish._commit import commit
 from gluonish._core import NDArray
 from gluonish.autograd import pause
+from gluonish.context import from_index
 from gluonish.optimizer._operands import numbers
 from gluonish.optimizer.base import Optimizer
-
-if TYPE_CHECKING:
-    from gluonish.context import Context
 
 __all__ = ["Composed", "Fused"]
 
@@ -32,7 +31,7 @@ class Fused(Optimizer):
         """The arrays of a state, as the row takes them."""
         if isinstance(state, NDArray):
             return (state,)
-        return tuple(x for x in state or () if x is not None)
+        return tuple([x for x in state or () if x is not None])
 
     def step(
         self, indices: Sequence[Hashable], weights: Sequence[NDArray], grads: Sequence[NDArray], states: Sequence[Any]
@@ -63,21 +62,24 @@ class Fused(Optimizer):
         masters: Sequence[NDArray | None],
     ) -> None:
         """The step: a call for each device, and apart for weights with a copy in float32."""
-        groups: dict[tuple[Context, bool], list[int]] = {}
+        groups: dict[tuple[int, bool], list[int]] = {}
         for i, (weight, master) in enumerate(zip(weights, masters, strict=True)):
-            groups.setdefault((weight.context, master is not None), []).append(i)
+            groups.setdefault((weight._device, master is not None), []).append(i)
         row, values = rule
         clip = self.clip_gradient or -1.0
-        for (device, wide), chosen in groups.items():
+        adjusts = type(self)._adjusted is not Fused._adjusted
+        for (number, wide), chosen in groups.items():
+            device = from_index(number)
             arrays: list[NDArray] = []
             for i in chosen:
                 arrays += (weights[i], grads[i], *states[i])
                 if wide:
                     arrays.append(masters[i])  # type: ignore[arg-type]
             factor = self._factors.factor(self.rescale_grad, self.clip_global_norm, grads, device)
-            own = [weights[i] if masters[i] is None else masters[i] for i in chosen]
             table = numbers([rates[i] for i in chosen], device)
-            table = self._adjusted(table, [indices[i] for i in chosen], own, [grads[i] for i in chosen], factor)
+            if adjusts:
+                own = [weights[i] if masters[i] is None else masters[i] for i in chosen]
+                table = self._adjusted(table, [indices[i] for i in chosen], own, [grads[i] for i in chosen], factor)
             arrays += (table, self._factors.kept(row, (clip, *values), device), factor)
             how = {"num_weights": len(chosen), "masters": wide}
             _core.invoke(row, arrays, how, [weights[i] for i in chosen])
@@ -130,12 +132,12 @@ class Composed(Optimizer):
 
 
 def _write(old: Any, new: Any, valid: bool | NDArray) -> None:
-    """Puts new values where old ones were, if the step is valid."""
+    """Puts new values where old ones were, if the step is valid, and if they could be computed."""
     if isinstance(old, NDArray):
         if isinstance(valid, NDArray):
             new = nd.where(valid.broadcast_to(old.shape), new, old)
         if valid is not False:
-            _core.copy_into(old, new)
+            commit(old, new)
     elif old is not None:
         for one, other in zip(old, new, strict=True):
             _write(one, other, valid)

@@ -42,6 +42,16 @@ class Groups:
             raise ArgumentError(f"{self._owner}: the pattern {group['match']!r} is not valid: {error}") from None
         return group["match"], float(group.get("lr_mult", 1.0)), float(group.get("wd_mult", 1.0))
 
+    def check(self, names: Sequence[str]) -> None:
+        """Raises where a pattern is about none of the weights: it has a mistake, and would silently do nothing."""
+        for pattern, _, _ in self._groups:
+            if not any(re.match(pattern, name) for name in names):
+                shown = ", ".join(map(repr, names[:4])) + ", ..." * (len(names) > 4)
+                raise ArgumentError(
+                    f"{self._owner}: the pattern {pattern!r} of param_groups matches the beginning of no name: there "
+                    f"are {shown}"
+                )
+
     def of(self, index: Hashable, name: str | None, shape: Sequence[int] | None) -> tuple[float, float]:
         """The factors of learning rate and decay of a weight."""
         if (index, name) in self._known:

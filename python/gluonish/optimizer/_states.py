@@ -28,12 +28,13 @@ class Kept(NamedTuple):
     extra: Any
     settings: dict[str, Any] | None  # learning rate and the like
     scheduler: dict[str, Any] | None  # its class by the key "class", and its state
+    names: dict[Hashable, str]  # of weights, where they are known: of those that have states
 
 
 def pack(kept: Kept) -> bytes:
     """The bytes of a file.
 
-    >>> data = pack(Kept("SGD", {0: None}, {0: {0: 3}}, 3, None, None, None))
+    >>> data = pack(Kept("SGD", {0: None}, {0: {0: 3}}, 3, None, None, None, {0: "weight"}))
     >>> unpack(data).counts
     {0: {0: 3}}
     """
@@ -47,6 +48,7 @@ def pack(kept: Kept) -> bytes:
         "extra": _tree(kept.extra, arrays),
         "settings": kept.settings,
         "scheduler": kept.scheduler,
+        "names": [[_key(key), name] for key, name in kept.names.items()],
     }
     names = [f"state.{i}" for i in range(len(arrays))]
     return _core.save_bytes("safetensors", names, arrays, [(_KEY, json.dumps(header))])
@@ -84,6 +86,7 @@ def unpack(data: Any) -> Kept:
             _grown(header["extra"], by_name),
             header["settings"],
             header["scheduler"],
+            {_checked(key): _text(name) for key, name in header.get("names", ())},  # older files have none
         )
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         if isinstance(error, FormatError):

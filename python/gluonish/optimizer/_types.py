@@ -16,9 +16,9 @@ def refuse_other_types(
     states: Mapping[Hashable, Any],
     indices: Sequence[Hashable],
     weights: Sequence[NDArray],
-    error: MXNetError,
+    error: MXNetError | None = None,
 ) -> None:
-    """Says of a step that failed which weight was cast since its state was made, if one was."""
+    """Raises for a weight of another type than the one that its state was made for, if there is one."""
     for key, weight in zip(indices, weights, strict=True):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -29,8 +29,8 @@ def refuse_other_types(
             name = known[key].name if key in known else optimizer.idx2name.get(key, key)
             raise DTypeError(
                 f"{type(optimizer).__name__}: weight '{name}' is {weight.dtype}, and its states, of "
-                f"{' and '.join(dict.fromkeys(found)) or 'no arrays'}, were made for another type: cast a network "
-                "before its first step, or make another Trainer, whose states begin anew"
+                f"{' and '.join(dict.fromkeys(found)) or 'no arrays'}, were made for another type: load states of "
+                "the type that the network has, or make another Trainer, whose states begin anew"
             ) from error
 
 

@@ -3,8 +3,9 @@
 import math
 import re
 import warnings
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, NoReturn, TypeVar
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, ClassVar, NoReturn, TypeVar
 
 from gluonish import _core, nd
 from gluonish._core import NDArray
@@ -25,7 +26,8 @@ class Optimizer:
     """The base of all optimizers.
 
     One of your own overrides ``create_state(index, weight)``, and either ``update(index, weight, grad, state)`` for one
-    weight (Gluon 1's form) or ``step(indices, weights, grads, states)`` for all at once (Gluon 2's).
+    weight (Gluon 1's form) or ``step(indices, weights, grads, states)`` for all at once (Gluon 2's). What those write
+    to a weight is as good as the gradient: optimizers of this package leave weights alone where a gradient has failed.
 
     Parameters
     ----------
@@ -55,7 +57,7 @@ class Optimizer:
         Bound of the norm of all rescaled gradients of a call together. A norm that is not finite skips the step.
     param_groups
         Factors by name: ``[{"match": ".*bias", "lr_mult": 2, "wd_mult": 0}]``. All groups whose pattern matches the
-        beginning of a name count.
+        beginning of a name count, and one that matches none is refused.
     no_decay
         "norms_and_biases": no decay of biases, gammas, betas and other weights of fewer than two axes.
 
@@ -70,6 +72,9 @@ class Optimizer:
     >>> w.tolist()
     [0.5, 2.5]
     """
+
+    #: Classes of optimizers by their names in small letters, as `register` makes them known.
+    opt_registry: "ClassVar[Mapping[str, type[Optimizer]]]"
 
     #: Whether it needs a function that computes the loss once more, as `LBFGS` does: see its ``minimize``.
     needs_closure = False
@@ -124,6 +129,13 @@ class Optimizer:
         self.lr_mult: dict[Hashable, float] = {}
         self.wd_mult: dict[Hashable, float] = {}
         self.set_wd_mult({})
+        self._check_groups()
+
+    def _check_groups(self) -> None:
+        """Looks at the patterns of groups once there are names."""
+        names = [known.name for known in self.param_dict.values()] or list(self.idx2name.values())
+        if names:
+            self._groups.check(names)
 
     @property
     def _name(self) -> str:
@@ -181,7 +193,7 @@ class Optimizer:
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Changes a weight, and its state, by its gradient; or all of lists of these, in one call."""
-        with pause():
+        with pause(), self._counted():
             self.step(*_lists(index, weight, grad, state))
 
     def step(
@@ -193,12 +205,14 @@ class Optimizer:
     def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """`update`, with states as `create_state_multi_precision` makes them."""
         indices, weights, grads, states = _lists(index, weight, grad, state)
-        masters = [self._parted(s)[0] if self._has_master(w) else None for w, s in zip(weights, states, strict=True)]
-        inner = [s if m is None else self._parted(s)[1] for m, s in zip(masters, states, strict=True)]
-        # A class of the user's that overrides update or step, also one of a built-in optimizer, is asked through these.
-        first = next(k for k in type(self).__mro__ if vars(k).keys() & {"_step_masters", "step", "update"})
-        with pause():
-            if "_step_masters" in vars(first):
+        masters: list[NDArray | None] = [None] * len(weights)
+        inner = states
+        if self.multi_precision:
+            both = zip(weights, states, strict=True)
+            masters = [self._parted(s)[0] if self._has_master(w) else None for w, s in both]
+            inner = [s if m is None else self._parted(s)[1] for m, s in zip(masters, states, strict=True)]
+        with pause(), self._counted():
+            if _steps_masters(type(self)):
                 self._step_masters(indices, weights, grads, inner, masters)
             else:
                 Optimizer._step_masters(self, indices, weights, grads, inner, masters)
@@ -326,10 +340,23 @@ class Optimizer:
 
     def _update_count(self, index: Any) -> None:
         """Counts an update of a weight, or of each of a list."""
-        counts = self._index_update_count
+        counts, newest = self._index_update_count, self.num_update
         for one in index if isinstance(index, list | tuple) else (index,):
             count = counts[one] = counts.get(one, self.begin_num_update) + 1
-            self.num_update = max(self.num_update, count)
+            newest = max(newest, count)
+        self.num_update = newest
+
+    @contextmanager
+    def _counted(self) -> Iterator[None]:
+        """A step that raises has not been one: counts are as before."""
+        counts, before, num_update = self._index_update_count, dict(self._index_update_count), self.num_update
+        try:
+            yield
+        except BaseException:
+            counts.clear()
+            counts.update(before)
+            self.num_update = num_update
+            raise
 
     # Copies.
 
@@ -353,6 +380,7 @@ class Optimizer:
 
 
 REGISTRY: Registry[Optimizer] = Registry("optimizer", Optimizer)
+Optimizer.opt_registry = REGISTRY.classes
 register: Callable[[Class], Class] = Optimizer.register
 
 
@@ -386,6 +414,20 @@ def create(name: str | Optimizer, **kwargs: Any) -> Optimizer:
         raise ArgumentError(
             f"{name}: there is no argument {unknown[1]!r}; {hint}help({name!r}) says which are"
         ) from None
+
+
+def _steps_masters(kind: type[Optimizer]) -> bool:
+    """Whether a class steps copies in float32 by itself.
+
+    One of the user's that overrides update or step, also that of a built-in optimizer, is asked through these.
+    """
+    for one in kind.__mro__:
+        own = vars(one)
+        if "_step_masters" in own:
+            return True
+        if "step" in own or "update" in own:
+            break
+    return False
 
 
 def number(what: str, value: Any, low: float = 0.0, high: float = math.inf) -> float:

@@ -4,6 +4,7 @@ from collections.abc import Hashable
 from typing import Any
 
 from gluonish import nd
+from gluonish._commit import commit
 from gluonish._core import NDArray
 from gluonish.autograd import pause
 from gluonish.errors import ArgumentError
@@ -64,18 +65,19 @@ class Eve(Moments):
         self._done: set[Hashable] = set()  # weights that have had their step for this loss
 
     def set_loss(self, loss: NDArray | float) -> None:
-        """The loss of the next step; the mean, where there are several numbers."""
+        """The loss of the next step; the mean, where there are several numbers. One that is NaN changes nothing."""
         with pause():
             given = loss if isinstance(loss, NDArray) else nd.array([loss], dtype="float64")
             now = given.detach().astype("float64").mean().reshape(-1)
             if self._loss is None or self._d is None:
-                self._d = nd.ones_like(now)
-            else:
-                last = self._loss.as_in_context(now.context)
-                jump = (now - last).abs() / (nd.minimum(now, last) - self.f_star)
-                jump = jump.clip(1 / self.c, self.c)
-                self._d = self.beta3 * self._d.as_in_context(now.context) + (1 - self.beta3) * jump
-            self._loss, self._done = now, set()
+                self._d = nd.ones((1,), ctx=now.context, dtype="float64")
+                self._loss = nd.full((1,), float("nan"), ctx=now.context, dtype="float64")  # none before
+            now = now.as_in_context(self._loss.context)
+            jump = (now - self._loss).abs() / (nd.minimum(now, self._loss) - self.f_star)
+            d = self.beta3 * self._d + (1 - self.beta3) * jump.clip(1 / self.c, self.c)
+            commit(self._d, nd.where(nd.contrib.isnan(jump), self._d, d))
+            commit(self._loss, nd.where(nd.contrib.isnan(now), self._loss, now))
+            self._done = set()
 
     def _adjusted(
         self, rates: NDArray, indices: list[Hashable], weights: list[Any], grads: list[NDArray], factor: NDArray
@@ -84,8 +86,18 @@ class Eve(Moments):
         again = self._done.intersection((device, index) for index in indices)
         if self._d is None or again:
             raise ArgumentError("Eve: the loss of this step is not known; call set_loss(loss) before each step")
-        self._done.update((device, index) for index in indices)
         return scaled_rates(rates, 1 / self._d.as_in_context(device))
+
+    def _step_masters(
+        self,
+        indices: list[Hashable],
+        weights: list[NDArray],
+        grads: list[NDArray],
+        states: list[Any],
+        masters: list[NDArray | None],
+    ) -> None:
+        super()._step_masters(indices, weights, grads, states, masters)
+        self._done.update((weight.context, index) for weight, index in zip(weights, indices, strict=True))
 
     def _rule(self) -> tuple[str, tuple[float, ...]]:
         return "_step_adam", (self.beta1, self.beta2, self.epsilon)

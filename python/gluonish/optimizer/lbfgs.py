@@ -81,8 +81,21 @@ class LBFGS(Optimizer):
         )
 
     def minimize(self, closure: Callable[[], Any], weights: Sequence[NDArray], grads: Sequence[NDArray]) -> float:
-        """One step; it returns the loss before it. ``grads`` are the arrays that ``closure`` writes gradients to."""
+        """One step; it returns the loss before it. ``grads`` are the arrays that ``closure`` writes gradients to.
+
+        Where ``closure`` raises, weights, counts and what is remembered are as they were before the step.
+        """
         problem = _Problem(self, closure, list(weights), list(grads))
+        before = self._history, self._begun
+        with self._counted():
+            try:
+                return self._minimize(problem)
+            except BaseException:
+                self._history, self._begun = before
+                problem.restore()
+                raise
+
+    def _minimize(self, problem: "_Problem") -> float:
         self._update_count([0])
         first = loss = problem.evaluate()
         gradient = problem.gradient()
@@ -155,6 +168,7 @@ class _Problem:
             raise ArgumentError("LBFGS: all weights must be of one type and on one device")
         self._owner, self._closure, self._weights, self._grads = owner, closure, weights, grads
         self.calls = 0
+        self._first: NDArray | None = None  # the weights before anything was tried
 
     def evaluate(self) -> float:
         """The loss; gradients are computed with it."""
@@ -179,11 +193,22 @@ class _Problem:
 
     def move(self, start: NDArray, direction: NDArray, length: float) -> None:
         """Puts weights to a place along a line."""
+        if self._first is None:
+            self._first = start
         with pause():
-            place, at = start + direction * length, 0
-            for weight in self._weights:
-                _core.copy_into(weight, place[at : at + weight.size].reshape(weight.shape))
-                at += weight.size
+            self._put(start + direction * length)
+
+    def restore(self) -> None:
+        """Puts weights back to where they were first."""
+        if self._first is not None:
+            with pause():
+                self._put(self._first)
+
+    def _put(self, place: NDArray) -> None:
+        at = 0
+        for weight in self._weights:
+            _core.copy_into(weight, place[at : at + weight.size].reshape(weight.shape))
+            at += weight.size
 
     def along(self, start: NDArray, direction: NDArray) -> Callable[[float], tuple[float, NDArray, float]]:
         """Loss, gradient and slope as a function of the length of a step."""

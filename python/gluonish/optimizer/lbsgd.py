@@ -95,23 +95,24 @@ class LBSGD(SGD):
         self._update_count(indices)
         rates = self._rates(indices)
         due = []
-        for i, (grad, (_, total)) in enumerate(zip(grads, states, strict=True)):
-            total += grad.astype(total.dtype)
+        sums = [total + grad.astype(total.dtype) for grad, (_, total) in zip(grads, states, strict=True)]
+        for i in range(len(indices)):
             calls = rates[i][2] + self.init_updates
             if calls % self.batch_scale == 0:
                 due.append(i)
                 lr, wd, t = rates[i]
                 by = 1.0 if self.warmup_strategy == "lars" else self._warmth(calls)
                 rates[i] = (lr * by, wd, t)
-        if not due:
-            return
-        means = [states[i][1] / self.batch_scale for i in due]
-        arrays = [self._arrays(states[i]) for i in due]
-        due_rates, due_indices = [rates[i] for i in due], [indices[i] for i in due]
-        due_weights, due_masters = [weights[i] for i in due], [masters[i] for i in due]
-        self._run(self._rule(), due_indices, due_rates, due_weights, means, arrays, due_masters)
-        for i in due:
-            _core.copy_into(states[i][1], 0)
+        if due:
+            means = [sums[i] / self.batch_scale for i in due]
+            arrays = [self._arrays(states[i]) for i in due]
+            due_rates, due_indices = [rates[i] for i in due], [indices[i] for i in due]
+            due_weights, due_masters = [weights[i] for i in due], [masters[i] for i in due]
+            self._run(self._rule(), due_indices, due_rates, due_weights, means, arrays, due_masters)
+        # A part that failed stays in the sum: the step that it belongs to is skipped as a whole.
+        taken = set(due)
+        for i, (_, total) in enumerate(states):
+            _core.copy_into(total, 0 if i in taken else sums[i])
 
     def _adjusted(
         self, rates: NDArray, indices: list[Hashable], weights: list[NDArray], grads: list[NDArray], factor: NDArray

@@ -3,12 +3,17 @@
 import inspect
 import math
 import warnings
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from gluonish import _core, nd
+from gluonish._commit import commit
 from gluonish._core import NDArray
+from gluonish.autograd import pause
 from gluonish.context import Context
 from gluonish.errors import ArgumentError, FormatError, MXNetError
 from gluonish.lr_scheduler import LRScheduler
+from gluonish.optimizer._names import check_order
 from gluonish.optimizer._states import Kept, pack, unpack
 from gluonish.optimizer._types import refuse_other_types
 from gluonish.optimizer.base import Optimizer
@@ -36,6 +41,8 @@ class Updater:
         self.optimizer = optimizer
         self.states: dict[Hashable, Any] = {}
         self.states_synced: dict[Hashable, bool] = {}
+        self._weights: dict[Hashable, NDArray] = {}  # those that the states are for
+        self._written: dict[Hashable, int] = {}  # versions of those that have copies in float32
 
     def __call__(self, index: Any, grad: Any, weight: Any) -> None:
         if not isinstance(index, list | tuple):
@@ -50,17 +57,55 @@ class Updater:
             return
         self.optimizer._set_current_context(weight[0].context.device_id)
         for key, one in zip(indices, weight, strict=True):
-            if key not in self.states:
-                self.states[key] = self.optimizer.create_state_multi_precision(key, one)
-            elif not self.states_synced[key]:
-                self.states[key] = self.sync_state_context(self.states[key], one.context)
-            self.states_synced[key] = True
+            if self._weights.get(key) is not one or key not in self.states:
+                self._take(key, one)
         states = [self.states[key] for key in indices]
+        wide: list[tuple[Hashable, NDArray]] = []
         try:
+            if self.optimizer.multi_precision:
+                wide = [pair for pair in zip(indices, weight, strict=True) if self.optimizer._has_master(pair[1])]
+                self._renew_masters(wide)
             self.optimizer.update_multi_precision(indices, list(weight), list(grad), states)
         except MXNetError as error:
             refuse_other_types(self.optimizer, self.states, indices, weight, error)
             raise
+        for key, one in wide:
+            self._written[key] = _core.version(one)
+
+    def _take(self, key: "Hashable", weight: NDArray) -> None:
+        """Makes the state of a weight, or one that fits it of what is there."""
+        with pause():
+            if key not in self.states:
+                self.states[key] = self.optimizer.create_state_multi_precision(key, weight)
+            elif not self.states_synced.get(key):
+                self.states[key] = self.sync_state_context(self.states[key], weight.context)
+                if self.optimizer._has_master(weight):
+                    refuse_other_types(self.optimizer, self.states, [key], [weight])
+            elif key in self._weights and self._weights[key].dtype != weight.dtype:
+                self.states[key] = self._recast(self.states[key], self._weights[key], weight)
+        self.states_synced[key] = True
+        self._weights[key] = weight
+        self._written.pop(key, None)
+
+    def _recast(self, state: Any, before: NDArray, weight: NDArray) -> Any:
+        """The state of a weight that is of another type now: in that, or in float32 beside a copy of the weight."""
+        own = self.optimizer
+        inner = own._parted(state)[1] if own._has_master(before) else state
+        if own._has_master(weight):
+            return own._joined(weight.astype("float32").detach(), _as_type(inner, "float32"))
+        return _as_type(inner, weight.dtype)
+
+    def _renew_masters(self, weights: Sequence[tuple["Hashable", NDArray]]) -> None:
+        """Copies in float32 of weights that somebody else has written take the new values: a file's, ``set_data``'s.
+
+        What the copy has beyond the digits of its weight stays where the two agree: as after both came from files.
+        """
+        with pause():
+            for key, weight in weights:
+                if self._written.get(key) != _core.version(weight):
+                    master, _ = self.optimizer._parted(self.states[key])
+                    agree = master.astype(weight.dtype) == weight
+                    commit(master, nd.where(agree, master, weight.astype(master.dtype)))
 
     def sync_state_context(self, state: Any, context: Context) -> Any:
         """The state on a device."""
@@ -69,6 +114,10 @@ class Updater:
         if isinstance(state, tuple | list):
             return type(state)(self.sync_state_context(one, context) for one in state)
         return state
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Copies are for other weights."""
+        return {**vars(self), "_weights": {}, "_written": {}}
 
     def get_states(self, dump_optimizer: bool = False) -> bytes:
         """States and counts of updates as bytes: a safetensors file.
@@ -96,19 +145,22 @@ class Updater:
                 own._extra(),
                 _settings(own) if dump_optimizer else None,
                 about if dump_optimizer else None,
+                {key: name for key in self.states if (name := own._name_of(key)) is not None},
             )
         )
 
     def set_states(self, states: bytes) -> None:
         """Takes what ``get_states`` gave. Whatever is wrong with it, nothing has changed then.
 
-        Settings that were saved become those of the optimizer, which must be of the class that it was. Pickled states
-        of MXNet are refused.
+        Settings that were saved become those of the optimizer, which must be of the class that it was. States saved
+        with a schedule need an optimizer with one of that class. Where names tell that weights stand in another order
+        than they did, that is refused; so are pickled states of MXNet.
         """
         kept = unpack(states)
         own = self.optimizer
         if kept.name != type(own).__name__:
             raise FormatError(f"set_states: these are states of {kept.name}, and the optimizer is {type(own).__name__}")
+        check_order(kept.names, {key: name for key in kept.names if (name := own._name_of(key)) is not None})
         settings = _checked_settings(own, kept.settings)
         before = own._extra()
         try:
@@ -124,6 +176,16 @@ class Updater:
         own.num_update = kept.num_update
         self.states = kept.states
         self.states_synced = dict.fromkeys(kept.states, False)
+        self._weights, self._written = {}, {}
+
+
+def _as_type(state: Any, dtype: Any) -> Any:
+    """A state with its arrays in another type."""
+    if isinstance(state, NDArray):
+        return state.astype(dtype, copy=False)
+    if isinstance(state, tuple | list):
+        return type(state)(_as_type(one, dtype) for one in state)
+    return state
 
 
 def _settings(optimizer: Optimizer) -> dict[str, Any]:
@@ -136,10 +198,15 @@ def _settings(optimizer: Optimizer) -> dict[str, Any]:
 
 
 def _load_scheduler(scheduler: LRScheduler | None, saved: Any) -> None:
-    if scheduler is None or saved is None:
-        return
+    if saved is None:
+        return  # a schedule that is new begins at the update that the states have reached
     about = dict(saved)
     name = about.pop("class", None)
+    if scheduler is None:
+        raise FormatError(
+            f"they were saved with the scheduler {name}, and the optimizer has none: make it with lr_scheduler=, load, "
+            "and set optimizer.lr_scheduler = None if the schedule is not to go on"
+        )
     if name != type(scheduler).__name__:
         raise FormatError(f"they were saved with the scheduler {name}, and the optimizer's is {scheduler!r}")
     scheduler.load_state_dict(about)
