@@ -6,7 +6,7 @@ from unit.optimizer_references import REFERENCES
 from unit.trained import TWO
 
 import gluonish as mx
-from gluonish import _core, amp, autograd, gluon, nd
+from gluonish import amp, autograd, gluon, nd
 from gluonish.gluon import Trainer, nn
 
 # As large networks are: what runs in the caller raises there.
