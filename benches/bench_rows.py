@@ -47,7 +47,7 @@ def gluonish() -> Names:
     import gluonish as mx
     from gluonish import _core as core
 
-    names: Names = {"nd": mx.nd, "invoke": core.invoke}
+    names: Names = {"nd": mx.nd, "invoke": core.invoke, "record": mx.autograd.record}
     names |= {name: mx.nd.random.normal(shape=shape) for name, shape in LEAVES.items()}
     names["labels"] = mx.nd.random.randint(0, CLASSES[1], shape=CLASSES[:1])
     names["tokens"] = mx.nd.random.randint(0, TABLE[0], shape=TOKENS)
@@ -66,7 +66,7 @@ def torch() -> Names:
     import torch
     from torch.nn import functional
 
-    names: Names = {"F": functional, "grad": torch.autograd.grad}
+    names: Names = {"F": functional, "grad": torch.autograd.grad, "enabled": torch.enable_grad}
     names |= {name: torch.randn(*shape, requires_grad=True) for name, shape in LEAVES.items()}
     names |= {"labels": torch.randint(0, CLASSES[1], CLASSES[:1]), "tokens": torch.randint(0, TABLE[0], TOKENS)}
     names |= {"mean": torch.zeros(IMAGE[1]), "var": torch.ones(IMAGE[1])}
@@ -93,12 +93,23 @@ def copies(statement: str, of: str, passes: float) -> Measure:
 def backward(name: str) -> Case:
     ours = f"{name}_y.backward({name}_dy, retain_graph=True)"
     theirs = f"grad({name}_y, {name}_x, {name}_dy, retain_graph=True)"
-    return Case(f"{name}_backward", {"gluonish": ours, "torch": theirs}, target=0.9)
+    return Case(f"{name}_backward", {"gluonish": ours, "torch": theirs}, target=None if name in SEARCHED else 0.9)
+
+
+def both(name: str) -> Case:
+    """Forward and backward: which of the two looks for the largest values is up to the library."""
+    _, ours, theirs = OPS[name]
+    ours = f"with record(): y = {ours}\ny.backward({name}_dy)"
+    theirs = f"with enabled(): y = {theirs}\ngrad(y, {name}_x, {name}_dy)"
+    return Case(f"{name}_both", {"gluonish": ours, "torch": theirs}, target=0.9)
 
 
 SETUP = {"gluonish": gluonish, "torch": torch}
+# We look for the largest values when the gradient is asked for, torch keeps where they were: only both compare.
+SEARCHED = ("max_pool_3x3", "max_pool_2x2")
 FORWARD = [Case(name, {"gluonish": ours, "torch": theirs}, target=0.9) for name, (_, ours, theirs) in OPS.items()]
 BACKWARD = [backward(name) for name in OPS]
+BOTH = [both(name) for name in SEARCHED]
 COPIES = [
     Case(f"{name}_copies", {"gluonish": copies(OPS[name][1], of, passes)}, unit="copies", limit=1.5)
     for name, of, passes in (
@@ -107,5 +118,5 @@ COPIES = [
         ("max_pool_3x3", "large", 1.25), ("avg_pool_3x3", "image", 2),
     )
 ]  # fmt: skip
-CASES = FORWARD + BACKWARD + COPIES
+CASES = FORWARD + BACKWARD + BOTH + COPIES
 MEANS = [Mean("rows", [c.name for c in FORWARD + BACKWARD], target=1.3)]

@@ -141,7 +141,10 @@ fn planes<const N: usize>(
         let (to, mode) = (Planes::new(&out.view, last)?, out.mode);
         let count = to.count * to.channels;
         let area = |p: &Planes<T>| p.size.iter().product::<usize>();
-        let each = (SHARE / all.iter().map(area).fold(area(&to), usize::max).max(1)).max(1);
+        // Buffers are made for each task: no more tasks than threads can share well.
+        let each = (SHARE / all.iter().map(area).fold(area(&to), usize::max).max(1))
+            .max(count / (8 * cx.threads.max(1)))
+            .max(1);
         pool::run(count.div_ceil(each), cx.threads, |task| {
             let mut space = Space::default();
             for plane in task * each..count.min((task + 1) * each) {
