@@ -14,7 +14,7 @@ from typing import Any
 from conv_shapes import LAYERS, NETWORKS, Layer
 from harness import Case, Mean, Measure, Names, best_time
 
-BATCHES = [int(n) for n in os.environ.get("CONV_BATCHES", "1,8").split(",")]
+BATCHES = [int(n) for n in os.environ.get("CONV_BATCHES", "1,8,16").split(",")]
 SECONDS = 0.04
 KINDS = ("forward", "plain", "backward")
 EACH = {"forward": 0.93, "plain": 0.8, "backward": 0.93}

@@ -98,7 +98,9 @@ pub fn choose(shape: &Shape, pass: Pass, wanted: Option<Algorithm>) -> Algorithm
     // Lanes behind the last channel are computed too.
     let whole = |channels: usize| channels.next_multiple_of(shape.lanes);
     let (computed, needed) = (whole(shape.inputs) * whole(shape.outputs), shape.inputs * shape.outputs);
-    if 2 * needed > computed { choose_blocked(shape, pass, None) } else { Algorithm::Implicit }
+    // The general algorithm multiplies by the zeros between and around results, too, where it makes gradients of images.
+    let worth = if pass == Pass::Images { 3 } else { 2 };
+    if worth * needed > computed { choose_blocked(shape, pass, None) } else { Algorithm::Implicit }
 }
 
 /// The algorithm for blocked images: the general one, with plain images in between, where no fast one can compute this.
@@ -162,6 +164,8 @@ mod tests {
             (shape(3, 64, 224, 7, 1), Pass::Images, Implicit),
             (shape(64, 3, 56, 3, 1), Pass::Result, Implicit),
             (shape(17, 17, 56, 3, 1), Pass::Result, Implicit),
+            (shape(20, 50, 12, 5, 1), Pass::Result, Implicit),
+            (shape(20, 50, 12, 5, 1), Pass::Images, Direct),
             (shape(33, 64, 56, 3, 1), Pass::Result, Winograd),
             (shape(512, 512, 7, 3, 1), Pass::Result, Direct),
             (shape(33, 64, 56, 5, 1), Pass::Result, Direct),
