@@ -39,10 +39,11 @@ def _pooling(x, *, kernel=None, pool_type="max", global_pool=False, pooling_conv
         pad = [max((o - 1) * t + k - s, 0) // 2 for o, t, k, s in zip(out, stride, kernel, size, strict=True)]
     else:
         out = [(-(-r // t) if pooling_convention == "full" else r // t) + 1 for r, t in room]
+    same = prod(kernel) if pooling_convention == "same" else None  # windows lie whole in what was added
     folds = {
         "max": lambda v, _: v.max(-1),
         "sum": lambda v, _: v.sum(-1),
-        "avg": lambda v, whole: v.sum(-1) / (whole if count_include_pad else v.shape[-1]),
+        "avg": lambda v, whole: v.sum(-1) / ((same or whole) if count_include_pad else v.shape[-1]),
         "lp": lambda v, _: (np.abs(v) ** p_value).sum(-1) ** (1 / p_value),
     }
     y = _folded(x, out, kernel, stride, pad, folds[pool_type])
@@ -56,6 +57,7 @@ _CASES = [
     ((1, 2, 5, 6), {"kernel": (2, 3), "stride": (2, 2), "pad": (1, 1)}),
     ((1, 2, 5, 6), {"kernel": (2, 2), "stride": (2, 2), "pooling_convention": "full"}),
     ((1, 2, 5, 7), {"kernel": (3, 3), "stride": (2, 2), "pooling_convention": "same"}),
+    ((1, 2, 6, 6), {"kernel": (4, 2), "pooling_convention": "same"}),
     ((1, 1, 4, 3, 5), {"kernel": (2, 3, 2), "stride": (2, 1, 2)}),
     ((2, 3, 4, 5), {"global_pool": True}),
 ]

@@ -416,3 +416,36 @@ def test_what_a_function_saved_must_not_be_written_to(write):
     write(y)
     with pytest.raises(errors.MXNetError, match=r"_Doubled.backward: an array that it saved was overwritten"):
         z.backward()
+
+
+@pytest.mark.parametrize("op", ["x ** e", "e ** x", "nd.maximum(x, e)", "nd.minimum(x, e)"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_numbers_and_arrays_of_one_value_have_gradients_of_their_own(op, dtype):
+    values = np.linspace(0.5, 1.5, 1000)
+    others = [2, nd.array([2], dtype="int64"), 0.3, nd.array([0.3], dtype="float32"), nd.array([0.3], dtype="float64")]
+    for other in [*others, *reversed(others)]:
+        x = nd.array(values, dtype=dtype)
+        x.attach_grad()
+        with autograd.record():
+            y = eval(op, {"nd": nd, "x": x, "e": other})
+        y.backward()
+        e = float(other.item()) if isinstance(other, nd.NDArray) else other
+        want = {
+            "x ** e": e * values ** (e - 1),
+            "e ** x": e**values * np.log(e),
+            "nd.maximum(x, e)": np.where(values >= e, 1, 0),
+            "nd.minimum(x, e)": np.where(values <= e, 1, 0),
+        }[op]
+        np.testing.assert_allclose(x.grad.asnumpy(), want, rtol=1e-5 if dtype == "float32" else 1e-12)
+
+
+@pytest.mark.parametrize("size", [8, 64, 100, 255, 256, 1000])
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_gradients_of_numbers_are_as_exact_as_their_arrays(size, create_graph):
+    values = np.linspace(0.5, 1.5, size)
+    x = nd.array(values, dtype="float64")
+    x.attach_grad()
+    for f, want in ((lambda x: x**0.1, 0.1 * values**-0.9), (lambda x: 0.3**x, 0.3**values * np.log(0.3))):
+        with autograd.record():
+            (grad,) = autograd.grad(f(x), [x], create_graph=create_graph)
+        np.testing.assert_allclose(grad.asnumpy(), want, rtol=1e-14)

@@ -1,7 +1,7 @@
 //! A queued piece of work: what it reads and writes, its turn, its run, and what its outcome does to its variables.
 use crate::device::{Device, DeviceApi};
 use crate::fence::{Done, Fence, Fences, Place};
-use crate::scheduler::{here, wait::Signal};
+use crate::scheduler::{engine, here, wait::Signal};
 use crate::storage::Var;
 use crate::sync::lock;
 use gluonish_base::{Error, Result, Site, profiler};
@@ -251,8 +251,10 @@ impl Task {
             }
             _ => None,
         };
-        if let Outcome::Refused(e) | Outcome::Failed(e) = &outcome {
-            note(e);
+        match &outcome {
+            Outcome::Refused(e) | Outcome::Failed(e) => note(e),
+            Outcome::Skipped(e) => self.tell_if_left_out(e),
+            Outcome::Done => {}
         }
         if self.queued != 0 {
             self.profile(start);
@@ -324,6 +326,15 @@ impl Task {
     #[cold]
     fn blame(&self, e: Error) -> Error {
         e.in_op(self.op).at(self.site)
+    }
+
+    /// Old values show nothing of the error because of which they stay.
+    #[cold]
+    fn tell_if_left_out(&self, e: &Error) {
+        if self.outputs().any(|w| matches!(w.kind, Write::Keep | Write::Commit)) {
+            let lasting = self.outputs().any(|w| w.kind == Write::Keep && w.var.error().is_some());
+            engine().note_left_out(e, lasting);
+        }
     }
 
     fn finish(&self, outcome: &Outcome, issued: Option<Fence>) {

@@ -1,12 +1,12 @@
 //! Runs gradient rules and compositions op by op, through `invoke`.
 use crate::array::NDArray;
 use crate::deposit::{Deposit, Deposits};
-use crate::invoke::{In, Outs, current_device, invoke, invoke_on};
+use crate::invoke::{In, Outs, current_device, full, invoke, invoke_on};
 use crate::tape::NUMBER;
 use crate::tape::node::{Inner, KeptValue, NodeRef};
 use crate::write::{deposit, deposit_some, inferred};
 use gluonish_base::tls::tls;
-use gluonish_base::{Cause, Error, Result};
+use gluonish_base::{Cause, DType, Dims, Error, Result};
 use gluonish_engine::{Device, TapeMark};
 use gluonish_kernels::{AttrVal, Attrs, Mode};
 use gluonish_ops::def::Saved;
@@ -20,6 +20,8 @@ struct Values {
     all: RefCell<SmallVec<[Value; 8]>>,
     /// Where ops run whose operands are all numbers.
     device: Device,
+    /// Whether these compute in float64, as what they are for does; by themselves they would in float32.
+    double: bool,
 }
 
 enum Value {
@@ -41,7 +43,22 @@ struct Waiting {
 impl Values {
     /// For work on the device of the first of these arrays.
     fn beside<'a>(mut arrays: impl Iterator<Item = &'a NDArray>) -> Values {
-        Values { all: RefCell::default(), device: arrays.next().map_or_else(current_device, |a| a.device()) }
+        let first = arrays.next();
+        let device = first.map_or_else(current_device, |a| a.device());
+        Values { all: RefCell::default(), device, double: first.is_some_and(|a| a.dtype() == DType::F64) }
+    }
+    /// The operands of an op on numbers alone, the first of them as an array of the type to compute in.
+    fn doubled(&self, op: &'static Op, ins: &[V]) -> Result<Option<Vs>> {
+        let all_numbers = |ins: &[V]| ins.iter().all(|v| matches!(v, V::Scalar(_)));
+        let (true, Body::Map(_), Some(V::Scalar(first))) = (self.double, &op.body, ins.first()) else {
+            return Ok(None);
+        };
+        if !all_numbers(ins) {
+            return Ok(None);
+        }
+        let mut typed = Vs::from_slice(ins);
+        typed[0] = self.put(full(self.device, DType::F64, &Dims::EMPTY, *first)?);
+        Ok(Some(typed))
     }
     fn invoke(&self, op: &'static Op, ins: &[V], attrs: &Attrs) -> Result<Outs> {
         self.with(ins, |ins| match ins.iter().any(|i| matches!(i, In::Array(_))) {
@@ -95,7 +112,8 @@ impl Values {
         f(&operands)
     }
     fn call(&self, op: &'static Op, ins: &[V], attrs: &Attrs) -> Result<Vs> {
-        let outs = self.invoke(op, ins, attrs)?;
+        let doubled = self.doubled(op, ins)?;
+        let outs = self.invoke(op, doubled.as_deref().unwrap_or(ins), attrs)?;
         let mut values = SmallVec::new();
         for a in outs {
             values.push(self.put(a));
@@ -104,6 +122,8 @@ impl Values {
     }
     /// Calls an op of one output later, when its value is asked for.
     fn call_later(&self, op: &'static Op, ins: &[V], attrs: &Attrs) -> Result<V> {
+        let doubled = self.doubled(op, ins)?;
+        let ins = doubled.as_deref().unwrap_or(ins);
         ins.iter().try_for_each(|v| self.finish(*v, None).map(drop))?;
         Ok(self.push(Value::Waiting(Box::new(Waiting { op, ins: SmallVec::from_slice(ins), attrs: attrs.clone() }))))
     }
@@ -250,7 +270,7 @@ impl Emit for Eager<'_> {
             return Ok(self.values.put(a.clone()));
         }
         let m = self.output(i);
-        Ok(self.values.put(crate::invoke::full(self.values.device, m.dtype, &m.shape, 0.0.into())?))
+        Ok(self.values.put(full(self.values.device, m.dtype, &m.shape, 0.0.into())?))
     }
     fn attrs(&self) -> &Attrs {
         self.inner.attrs.as_deref().unwrap_or(&NONE)
@@ -344,7 +364,7 @@ pub(crate) fn run_rule(
             None => {
                 let V::Scalar(s) = v else { continue };
                 let m = inner.outs[0];
-                crate::invoke::full(e.values.device, m.dtype, &m.shape, s)?
+                full(e.values.device, m.dtype, &m.shape, s)?
             }
         };
         out.push((i, array));
@@ -413,7 +433,7 @@ pub(crate) fn compose(
     device: Device,
 ) -> Result<Outs> {
     let training = tls().training.get();
-    let values = Values { all: RefCell::default(), device };
+    let values = Values { device, ..Values::beside(ins.iter().filter_map(In::array)) };
     let c = Composing { attrs, training, again: None, values, error: RefCell::default() };
     let mut vs: SmallVec<[V; 4]> = SmallVec::new();
     for (k, i) in ins.iter().enumerate() {

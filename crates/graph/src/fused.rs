@@ -54,20 +54,20 @@ const KEPT: usize = 16;
 type Cache = HashMap<(usize, u64), Vec<Entry>>;
 thread_local!(static CACHE: RefCell<Cache> = RefCell::default());
 
-/// The types of the incoming gradient, of the result, and of what was kept.
-type Types = SmallVec<[(Option<Saved>, DType); 6]>;
+/// The types of the incoming gradient, of the result, and of what was kept. A number takes the type of what it meets.
+type Types = SmallVec<[(Option<Saved>, DType, bool); 6]>;
 
 fn types(inner: &Inner, dy: &NDArray) -> Types {
     let mut out = Types::new();
-    out.push((None, dy.dtype()));
-    out.push((None, inner.outs[0].dtype));
+    out.push((None, dy.dtype(), false));
+    out.push((None, inner.outs[0].dtype, false));
     for k in &inner.kept {
-        let dtype = match &k.value {
-            KeptValue::Array(a, _) => a.dtype(),
-            KeptValue::Scalar(s) => s.dtype(),
-            KeptValue::Absent => NUMBER.dtype,
+        let (dtype, is_number) = match &k.value {
+            KeptValue::Array(a, _) => (a.dtype(), false),
+            KeptValue::Scalar(s) => (s.dtype(), true),
+            KeptValue::Absent => (NUMBER.dtype, true),
         };
-        out.push((Some(k.what), dtype));
+        out.push((Some(k.what), dtype, is_number));
     }
     out
 }

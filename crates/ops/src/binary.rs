@@ -84,7 +84,8 @@ rows! {
             r.grad(1, || {
                 // 0 ** b is 0 for every b > 0: its slope there is 0, not 0 * log(0). Below 0 there is none: NaN.
                 let flat = r.binary_op(&EQUAL, r.x(0), 0.0);
-                let smooth = r.mul(r.y(0), r.log(r.select(flat, 1.0, r.x(0))));
+                let base = r.cast(r.x(0), r.output(0).dtype);
+                let smooth = r.mul(r.y(0), r.log(r.select(flat, 1.0, base)));
                 r.mul(r.dy(), r.select(flat, 0.0, smooth))
             });
         });

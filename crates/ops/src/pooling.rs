@@ -106,7 +106,7 @@ fn plan(attrs: &Attrs, data: &Dims) -> Result<Plan> {
     let kernel = attrs.ints(KERNEL).copied().unwrap_or(Dims::EMPTY);
     if kernel.len() != spatial || kernel.iter().any(|k| !(1..=i32::MAX as isize).contains(k)) {
         return Err(refuse(format!(
-            "kernel={kernel} must be {spatial} numbers from 1 to 2147483647 for data of shape {data}"
+            "kernel={kernel} must be {spatial} positive numbers, at most 2147483647, for data of shape {data}"
         )));
     }
     let stride = per_axis(attrs, STRIDE, "stride", spatial, 1, 1)?;
@@ -174,6 +174,8 @@ fn pooled(r: &Rule<'_>, attrs: &Attrs, data: V, whole_windows: bool) -> V {
         }
     };
     let (kind, p) = (attrs.choice(POOL_TYPE), attrs.opt_int(P_VALUE));
+    // 'same' adds as many values as windows need, on the far side perhaps one more.
+    let whole_windows = whole_windows || (attrs.choice(CONVENTION) == SAME && attrs.bool(COUNT_PAD));
     let of = |op: &'static Op, v: V, mean: bool| r.call(op, &[v], &plan.attrs(plan.out, mean, attrs.bool(COUNT_PAD)));
     match (kind, p) {
         (MAX, _) => of(&POOL_MAX, data, false),
@@ -186,7 +188,7 @@ fn pooled(r: &Rule<'_>, attrs: &Attrs, data: V, whole_windows: bool) -> V {
             data
         }
         (AVG, _) if whole_windows => {
-            let share = 1.0 / plan.kernel.iter().product::<isize>() as f64;
+            let share = 1.0 / plan.kernel.iter().map(|k| *k as f64).product::<f64>();
             r.gathered(data, |x| r.mul(of(&POOL_SUM, x, false), share))
         }
         _ => of(&POOL_SUM, data, kind == AVG),

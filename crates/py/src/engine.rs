@@ -21,6 +21,15 @@ fn wait_all() -> PyResult<()> {
     graph::block(|poll| engine().wait_all(poll)).map_err(to_py)
 }
 
+/// Raises the error because of which an update was left out, unless it was raised already.
+#[pyfunction]
+fn raise_left_out() -> PyResult<()> {
+    engine().take_left_out().map_or(Ok(()), |e| {
+        engine().raised(&e);
+        Err(to_py(e))
+    })
+}
+
 /// How long a fork waits for callbacks.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -237,6 +246,7 @@ fn shutdown(py: Python<'_>) -> bool {
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(wait, m)?)?;
     m.add_function(wrap_pyfunction!(wait_all, m)?)?;
+    m.add_function(wrap_pyfunction!(raise_left_out, m)?)?;
     m.add_function(wrap_pyfunction!(drain, m)?)?;
     m.add_function(wrap_pyfunction!(seed, m)?)?;
     m.add_function(wrap_pyfunction!(current_device, m)?)?;

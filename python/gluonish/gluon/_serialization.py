@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from gluonish import _core, _files, nd
+from gluonish._commit import raise_left_out
 from gluonish._core import NDArray
 from gluonish._files import PathLike
 from gluonish.context import from_index
@@ -36,6 +37,9 @@ def save(filename: PathLike, parameters: Mapping[str, Parameter], paths: bool = 
     arrays = [parameter._reduce() for parameter in parameters.values()]
     format = {".params": "params", ".npz": "npz"}.get(os.path.splitext(path)[1].lower(), "safetensors")
     names = [in_mxnet(name, parameters) for name in parameters] if format == "params" and paths else list(parameters)
+    for array in arrays:
+        array.wait_to_read()
+    raise_left_out()  # values that an update should have changed, and did not, are no news to be saved
     _core.save_file(path, format, names, arrays, [])
 
 

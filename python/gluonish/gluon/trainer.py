@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 from gluonish import _files
 from gluonish import kvstore as stores
 from gluonish import optimizer as optimizers
+from gluonish._commit import raise_left_out
 from gluonish._core import NDArray
 from gluonish._files import PathLike
 from gluonish.autograd import pause
@@ -186,7 +187,9 @@ class Trainer:
         if self._update_on_kvstore and not isinstance(self._kvstore, stores.KVStore):
             self._kvstore.save_optimizer_states(path, dump_optimizer=True)
         else:
-            _files.write_whole(path, self._state_bytes())
+            states = self._state_bytes()
+            raise_left_out()
+            _files.write_whole(path, states)
 
     def load_states(self, fname: PathLike) -> None:
         """Loads what ``save_states`` saved. A file that does not fit raises, and leaves the trainer as it was.
@@ -206,6 +209,7 @@ class Trainer:
 
     def _start(self) -> None:
         """Makes the store at the first use, and gives it the parameters that it does not hold yet."""
+        raise_left_out()
         if self._optimizer.param_dict is not self._by_number:
             if self._optimizer.param_dict:
                 raise ParameterError(

@@ -24,6 +24,13 @@ use std::time::Instant;
 /// Errors that are kept for `wait_all`; older ones are still raised by waits on their arrays.
 const KEPT_ERRORS: usize = 64;
 
+/// Errors because of which writes were left out.
+#[derive(Default)]
+struct LeftOut {
+    any: AtomicBool,
+    list: Mutex<Vec<(Error, bool)>>,
+}
+
 /// The scheduler of this process; see `engine()`.
 pub struct Engine {
     /// Makes a push atomic over its variables: two pushers cannot end up waiting for each other.
@@ -40,6 +47,7 @@ pub struct Engine {
     naive: AtomicBool,
     closing: AtomicBool,
     errors: Mutex<Vec<Error>>,
+    left_out: LeftOut,
     /// Rings when no task is pending, when bytes in flight went down, and when a task or a thread ended.
     drained: Bell,
     room: Bell,
@@ -127,6 +135,7 @@ impl Engine {
             naive: AtomicBool::new(settings().naive),
             closing: AtomicBool::new(false),
             errors: Mutex::new(Vec::new()),
+            left_out: LeftOut::default(),
             drained: Bell::default(),
             room: Bell::default(),
             ended: Bell::default(),
@@ -227,6 +236,28 @@ impl Engine {
         if errors.len() < KEPT_ERRORS && !errors.iter().any(|e| e.same(error)) {
             errors.push(error.clone());
         }
+    }
+
+    /// A task did not run because of an error, and what it would have written stayed as it was. `lasting`: because of an
+    /// error of one of these themselves, so that the next one will not run either.
+    #[cold]
+    pub(crate) fn note_left_out(&self, error: &Error, lasting: bool) {
+        let mut list = lock(&self.left_out.list);
+        if list.len() < KEPT_ERRORS {
+            list.push((error.clone(), lasting));
+            self.left_out.any.store(true, Release);
+        }
+    }
+
+    /// The error because of which a write was left out, if nobody has been told of it: what is kept shows none. One that
+    /// lasts is told each time.
+    pub fn take_left_out(&self) -> Option<Error> {
+        if !self.left_out.any.swap(false, AcqRel) {
+            return None;
+        }
+        let all = std::mem::take(&mut *lock(&self.left_out.list));
+        let untold = |e: &Error| lock(&self.errors).iter().any(|other| other.same(e));
+        all.into_iter().find(|(e, lasting)| *lasting || untold(e)).map(|(e, _)| e)
     }
 
     /// Says that an error was raised: `wait_all` does not raise it again.

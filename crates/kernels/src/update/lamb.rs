@@ -14,8 +14,8 @@ pub fn trust(weight: f64, direction: f64, bounds: (f64, f64)) -> f64 {
     if weight == 0.0 || direction == 0.0 { 1.0 } else { weight / direction }
 }
 
-/// LAMB over all tensors: the moments and the norms first, then the steps, whose directions are made once more from the
-/// moments instead of being stored. States are mean and variance; negative bounds are none.
+/// LAMB over all tensors: the norms first, then moments and steps. The moments are made twice instead of being stored in
+/// between: in narrow types they would be others. States are mean and variance; negative bounds are none.
 pub fn lamb(cx: &Cx, formula: &Lamb, bounds: (f64, f64), tensors: &[Tensor<'_>], rates: &[Rate]) -> Result {
     with_pieces(cx, tensors, |pieces| {
         if tensors.iter().any(|t| t.computed_in() == DType::F64) {
@@ -31,7 +31,7 @@ fn run<T: Value>(cx: &Cx, formula: &Lamb, bounds: (f64, f64), pieces: &Pieces<'_
     let squares = sums::<T, 2>(cx, pieces, |k, w, g, [mean, var, _]| measure(formula, &rates[k], w, g, mean, var));
     let step = |(rate, [w, u]): (&Rate, &[f64; 2])| Rate { lr: rate.lr * trust(w.sqrt(), u.sqrt(), bounds), ..*rate };
     let steps: Vec<Rate> = rates.iter().zip(&squares).map(step).collect();
-    each::<T>(cx, pieces, |k, w, _, [mean, var, _]| walk(formula, &steps[k], w, mean, var));
+    each::<T>(cx, pieces, |k, w, g, [mean, var, _]| walk(formula, &steps[k], w, g, mean, var));
 }
 
 /// LAMB of gradients of length 1, which goes along the gradient too, for the share that the mean does not keep.
@@ -40,8 +40,8 @@ pub struct Lans {
     pub bounds: (f64, f64),
 }
 
-/// LANS over all tensors, in the manner of `lamb`: the norms of the gradients first, then moments and the norms of both
-/// directions, then the steps. A gradient of length 0 stays 0.
+/// LANS over all tensors, in the manner of `lamb`: the norms of the gradients first, then those of both directions, then
+/// moments and steps. A gradient of length 0 stays 0.
 pub fn lans(cx: &Cx, rule: &Lans, tensors: &[Tensor<'_>], rates: &[Rate]) -> Result {
     with_pieces(cx, tensors, |pieces| {
         if tensors.iter().any(|t| t.computed_in() == DType::F64) {
@@ -125,41 +125,33 @@ const LANES: usize = 16;
 /// Calls `f` with each element and the lane that it is of: whole rows of lanes, which the compiler turns into vector
 /// instructions, then what is left.
 #[inline(always)]
-fn in_lanes<T: Value>(
-    n: usize,
-    w: &[T],
-    g: &[T],
-    mean: &mut [T],
-    var: &mut [T],
-    mut f: impl FnMut(usize, T, T, &mut T, &mut T),
-) {
+fn in_lanes<T: Value>(n: usize, w: &[T], g: &[T], mean: &[T], var: &[T], mut f: impl FnMut(usize, T, T, T, T)) {
     for start in (0..n).step_by(LANES) {
         let row = start..n.min(start + LANES);
-        let (w, g, mean, var) = (&w[row.clone()], &g[row.clone()], &mut mean[row.clone()], &mut var[row]);
+        let (w, g, mean, var) = (&w[row.clone()], &g[row.clone()], &mean[row.clone()], &var[row]);
         if let (Ok(w), Ok(g)) = (<&[T; LANES]>::try_from(w), <&[T; LANES]>::try_from(g))
-            && let (Ok(mean), Ok(var)) =
-                (<&mut [T; LANES]>::try_from(&mut *mean), <&mut [T; LANES]>::try_from(&mut *var))
+            && let (Ok(mean), Ok(var)) = (<&[T; LANES]>::try_from(mean), <&[T; LANES]>::try_from(var))
         {
             for lane in 0..LANES {
-                f(lane, w[lane], g[lane], &mut mean[lane], &mut var[lane]);
+                f(lane, w[lane], g[lane], mean[lane], var[lane]);
             }
         } else {
             for lane in 0..w.len() {
-                f(lane, w[lane], g[lane], &mut mean[lane], &mut var[lane]);
+                f(lane, w[lane], g[lane], mean[lane], var[lane]);
             }
         }
     }
 }
 
 per_isa! {
-    /// The new moments; the sums of the squares of weights and directions.
-    fn measure[T: Value](f: &Lamb, rate: &Rate, w: &[T], g: &[T], mean: &mut [T], var: &mut [T]) -> [f64; 2] {
+    /// The sums of the squares of weights and directions.
+    fn measure[T: Value](f: &Lamb, rate: &Rate, w: &[T], g: &[T], mean: &[T], var: &[T]) -> [f64; 2] {
         let n = w.len();
-        let (g, mean, var) = (&g[..n], &mut mean[..n], &mut var[..n]);
+        let (g, mean, var) = (&g[..n], &mean[..n], &var[..n]);
         let (rate, mut sums) = (*rate, [[T::default(); LANES]; 2]);
         in_lanes(n, w, g, mean, var, #[inline(always)] |lane, w, g, mean, var| {
-            (*mean, *var) = f.moments(g, *mean, *var);
-            let to = f.direction(&rate, w, *mean, *var);
+            let (mean, var) = f.moments(g, mean, var);
+            let to = f.direction(&rate, w, mean, var);
             sums[0][lane] = sums[0][lane] + w * w;
             sums[1][lane] = sums[1][lane] + to * to;
         });
@@ -168,11 +160,12 @@ per_isa! {
 }
 
 per_isa! {
-    /// A step along the direction.
-    fn walk[T: Value](f: &Lamb, rate: &Rate, w: &mut [T], mean: &[T], var: &[T]) {
+    /// The new moments, and a step along the direction.
+    fn walk[T: Value](f: &Lamb, rate: &Rate, w: &mut [T], g: &[T], mean: &mut [T], var: &mut [T]) {
         let n = w.len();
-        let (mean, var) = (&mean[..n], &var[..n]);
+        let (g, mean, var) = (&g[..n], &mut mean[..n], &mut var[..n]);
         for i in 0..n {
+            (mean[i], var[i]) = f.moments(g[i], mean[i], var[i]);
             w[i] = w[i] - T::of(rate.lr) * f.direction(rate, w[i], mean[i], var[i]);
         }
     }
@@ -195,14 +188,14 @@ per_isa! {
 }
 
 per_isa! {
-    /// The new moments; the sums of the squares of weights and of both directions.
-    fn measure_both[T: Value](f: &Lamb, rate: &Rate, w: &[T], g: &[T], mean: &mut [T], var: &mut [T]) -> [f64; 3] {
+    /// The sums of the squares of weights and of both directions.
+    fn measure_both[T: Value](f: &Lamb, rate: &Rate, w: &[T], g: &[T], mean: &[T], var: &[T]) -> [f64; 3] {
         let n = w.len();
-        let (g, mean, var) = (&g[..n], &mut mean[..n], &mut var[..n]);
+        let (g, mean, var) = (&g[..n], &mean[..n], &var[..n]);
         let (rate, mut sums) = (*rate, [[T::default(); LANES]; 3]);
         in_lanes(n, w, g, mean, var, #[inline(always)] |lane, w, g, mean, var| {
-            (*mean, *var) = f.moments(g, *mean, *var);
-            let [to, aside] = f.directions(&rate, w, g, *mean, *var);
+            let (mean, var) = f.moments(g, mean, var);
+            let [to, aside] = f.directions(&rate, w, g, mean, var);
             for (sum, x) in sums.iter_mut().zip([w, to, aside]) {
                 sum[lane] = sum[lane] + x * x;
             }
@@ -212,11 +205,12 @@ per_isa! {
 }
 
 per_isa! {
-    /// A step along both directions.
-    fn walk_both[T: Value](f: &Lamb, rate: &Rate, by: [f64; 2], w: &mut [T], g: &[T], mean: &[T], var: &[T]) {
+    /// The new moments, and a step along both directions.
+    fn walk_both[T: Value](f: &Lamb, rate: &Rate, by: [f64; 2], w: &mut [T], g: &[T], mean: &mut [T], var: &mut [T]) {
         let n = w.len();
-        let (g, mean, var) = (&g[..n], &mean[..n], &var[..n]);
+        let (g, mean, var) = (&g[..n], &mut mean[..n], &mut var[..n]);
         for i in 0..n {
+            (mean[i], var[i]) = f.moments(g[i], mean[i], var[i]);
             let [to, aside] = f.directions(rate, w[i], g[i], mean[i], var[i]);
             w[i] = w[i] - T::of(by[0]) * to - T::of(by[1]) * aside;
         }
