@@ -100,6 +100,29 @@ def test_optimizers(name):
     check(net, Trainer(net, name))
 
 
+@pytest.mark.parametrize("name", ["sgd", "adam", "muon", "adafactor", "lars"])
+def test_one_of_two_heads(name):
+    """Gradients of the other head are good; it stays as it was all the same."""
+    heads = nn.HybridSequential()
+    heads.add(nn.Dense(3, in_units=4), nn.Dense(3, in_units=4))
+    heads.initialize(mx.init.Xavier())
+    trainer = Trainer(heads, name, {"learning_rate": 0.1})
+    x = nd.array(np.random.default_rng(0).normal(size=(4, 4)))
+
+    def step(labels, seed):
+        with autograd.record():
+            losses = [LOSS(head(x), nd.array(one)) for head, one in zip(heads, (GOOD, labels), strict=True)]
+        autograd.backward(losses)
+        trainer.step(4)
+        return losses
+
+    step(GOOD, 0)
+    before = everything(heads, trainer)
+    step(BAD, 1)
+    same(before, everything(heads, trainer))
+    learns(heads, trainer, step)
+
+
 def test_rows_of_matrices():
     """GroupAdaGrad has no vectors."""
     net = network()

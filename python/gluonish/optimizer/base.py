@@ -14,12 +14,11 @@ from gluonish.autograd import pause
 from gluonish.errors import ArgumentError, UnsupportedError
 from gluonish.lr_scheduler import LRScheduler
 from gluonish.optimizer._groups import Groups
-from gluonish.optimizer._operands import Factors
+from gluonish.optimizer._operands import NARROW, Factors
 
 __all__ = ["REGISTRY", "Optimizer", "create", "number", "register"]
 
 Class = TypeVar("Class", bound=type)
-NARROW = ("float16", "bfloat16")
 
 
 class Optimizer:
@@ -169,6 +168,10 @@ class Optimizer:
     def create_state(self, index: Hashable, weight: NDArray) -> Any:
         """What is kept beside a weight: None, an array, or a tuple of such. Called once for each weight."""
         return None
+
+    def _state_type(self, weight: NDArray) -> Any:
+        """The type of what ``create_state`` makes, for states that go on after a cast."""
+        return weight.dtype
 
     def create_state_multi_precision(self, index: Hashable, weight: NDArray) -> Any:
         """The state of a weight; with ``multi_precision``, of a narrow one: its copy in float32, and the copy's state.
