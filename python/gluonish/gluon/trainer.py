@@ -139,6 +139,7 @@ class Trainer:
 
     def _gather(self, found: list[Slot], size: float) -> None:
         """One of the batches of an update, which comes with the last of them."""
+        self._check_batches()
         batches, examples = self._waiting_batches + 1, self._waiting_examples + size
         with pause():
             if batches < self._accumulate:
@@ -181,7 +182,8 @@ class Trainer:
 
     def save_states(self, fname: PathLike) -> None:
         """Saves what the optimizer keeps: training goes on from it exactly. The old file stays until all is on disk."""
-        self._check_settled("save_states")
+        self._start()
+        self._check_settled("save_states", "to files")
         path = _files.local_path(fname, "save_states")
         if self._update_on_kvstore and not isinstance(self._kvstore, stores.KVStore):
             self._kvstore.save_optimizer_states(path, dump_optimizer=True)
@@ -194,13 +196,19 @@ class Trainer:
         States belong to parameters by their numbers; names in the file tell when these stand in another order. A file
         that was saved with a schedule of the learning rate needs an optimizer with one.
         """
-        self._check_settled("load_states")
+        self._start()
+        self._check_settled("load_states", "with states")
         path = _files.local_path(fname, "load_states")
         if self._update_on_kvstore and not isinstance(self._kvstore, stores.KVStore):
             self._kvstore.load_optimizer_states(path)
         else:
             with _files.about(path):
                 self._set_states(_files.read_whole(path))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Copies of parameters have no gradients."""
+        self._check_settled("a copy of the Trainer", "with it")
+        return dict(vars(self))
 
     # The store.
 
@@ -374,13 +382,27 @@ class Trainer:
                 f"{function}() does not fit accumulate={self._accumulate}, which counts calls of step()"
             )
 
-    def _check_settled(self, function: str) -> None:
-        self._start()
+    def _check_settled(self, function: str, where: str) -> None:
         if self._waiting_batches:
             raise ParameterError(
                 f"{function}: {self._waiting_batches} of {self._accumulate} batches of an update have been added up, "
-                "and gradients are not in the file: call it after the last of them"
+                f"and gradients do not go {where}: do it after the last of them"
             )
+
+    def _check_batches(self) -> None:
+        """Raises where gradients of earlier batches of an update are gone, and begins it anew."""
+        lost = next((slot.parameter.name for slot in self._slots if slot.lost()), None)
+        if lost is None:
+            return
+        batches, self._waiting_batches, self._waiting_examples = self._waiting_batches, 0, 0.0
+        accumulate_in(self._params, True)
+        self._zero()
+        raise ParameterError(
+            f"step: gradients of {batches} of {self._accumulate} batches of an update are lost: that of parameter "
+            f"'{lost}' was set to 0 or made anew since the last step, by zero_grad(), reset_ctx(), another grad_req or "
+            "another Trainer. step() itself sets gradients to 0 after an update; this one begins anew with the next "
+            "batch"
+        )
 
     def _holders(self) -> list[Any]:
         """The updaters that keep states: the store's, or one for each device."""
