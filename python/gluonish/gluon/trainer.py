@@ -122,7 +122,8 @@ class Trainer:
         changes; ``ignore_stale_grad`` skips it.
 
         ``closure`` is a function that computes the loss and calls ``backward``: it is called, and what it returned is
-        returned. `LBFGS` needs one, and calls it several times.
+        returned. `LBFGS` needs one, calls it several times, and what is returned is a number: the loss before the step,
+        summed and divided by ``batch_size``.
         """
         size = _batch_size(batch_size, "step")
         self._start()
@@ -364,8 +365,9 @@ class Trainer:
         trained = [slot for slot in self._slots if slot.parameter.grad_req != "null"]
         weights = [slot.parameter.data() for slot in trained]
         with self._rescaled():
-            rescale = self._optimizer.rescale_grad = self._scale / size
-            loss = self._optimizer.minimize(lambda: closure() * rescale, weights, [weight.grad for weight in weights])
+            self._optimizer.rescale_grad = self._scale / size
+            gradients = [weight.grad for weight in weights]
+            loss = self._optimizer.minimize(closure, weights, gradients, [slot.key for slot in trained])
         _use(trained)
         return loss
 
