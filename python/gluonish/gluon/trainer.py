@@ -264,10 +264,16 @@ class Trainer:
             if on_store is None:
                 on_store = os.environ.get("MXNET_UPDATE_ON_KVSTORE", "1") != "0" and store.is_capable("optimizer")
                 on_store = on_store and not (store.type == "local" and self._largest() > _LARGE)
+            if store._trained:
+                raise ParameterError(
+                    f"Trainer: its store, of kind {store.type!r}, holds the parameters of another trainer by the same "
+                    "numbers: make a store for each trainer, or name its kind"
+                )
             if compression is not None:
                 store.set_gradient_compression(compression)
             if on_store:
                 store.set_optimizer(self._optimizer)
+            store._trained = on_store or isinstance(store, stores.KVStore)
         self._kvstore, self._update_on_kvstore = store, on_store if store is not None else None
         self._started = True
 
