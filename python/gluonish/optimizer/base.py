@@ -101,6 +101,8 @@ class Optimizer:
             raise ArgumentError(f"{self._name}: param_idx2name must be a dict of names, got {param_idx2name!r}")
         self.rescale_grad = rescale_grad
         self.lr_scheduler = lr_scheduler
+        if learning_rate is not None:
+            learning_rate = self._number("learning_rate", learning_rate)
         if learning_rate is None:
             learning_rate = 0.01 if lr_scheduler is None else lr_scheduler.base_lr
         elif lr_scheduler is not None and lr_scheduler.base_lr != learning_rate:
@@ -414,9 +416,9 @@ def create(name: str | Optimizer, **kwargs: Any) -> Optimizer:
         if unknown is None or isinstance(error, ArgumentError):
             raise
         hint = "did you mean learning_rate? " if unknown[1] == "lr" else ""
-        raise ArgumentError(
-            f"{name}: there is no argument {unknown[1]!r}; {hint}help({name!r}) says which are"
-        ) from None
+        kind = REGISTRY.find(str(name))
+        own = f"mx.optimizer.{kind.__name__}" if kind.__module__.startswith("gluonish.") else kind.__qualname__
+        raise ArgumentError(f"{name}: there is no argument {unknown[1]!r}; {hint}help({own}) says which are") from None
 
 
 def _steps_masters(kind: type[Optimizer]) -> bool:
@@ -436,7 +438,7 @@ def _steps_masters(kind: type[Optimizer]) -> bool:
 def number(what: str, value: Any, low: float = 0.0, high: float = math.inf) -> float:
     """A real number that a formula can take."""
     try:
-        known = float(value)
+        known = math.nan if isinstance(value, str | bytes | bool) else float(value)
     except (TypeError, ValueError):
         known = math.nan
     if not low <= known <= high or math.isinf(known):
