@@ -126,7 +126,7 @@ class Composed(Optimizer):
     ) -> None:
         # Squares of ordinary gradients are beyond the range of float16.
         dtype = "float32" if str(weight.dtype) in NARROW else weight.dtype
-        grad = grad.astype(dtype, copy=False) * joint.on(weight.context).reshape(()).astype(dtype)
+        grad = grad.astype(dtype, copy=False) * joint.typed(weight.context, dtype)
         if self.clip_gradient:
             grad = grad.clip(-self.clip_gradient, self.clip_gradient)
         new = self._new(index, weight.astype(dtype, copy=False), grad, as_type(state, dtype), rate)

@@ -75,10 +75,18 @@ class Joint:
     ) -> None:
         self._factors, self._rescale, self._bound, self._grads = factors, rescale, bound, grads
         self._made: dict[Context, tuple[NDArray, bool | NDArray]] = {}
+        self._typed: dict[tuple[Context, Any], NDArray] = {}
 
     def on(self, device: Context) -> NDArray:
         """The factor on a device."""
         return self._on(device)[0]
+
+    def typed(self, device: Context, dtype: Any) -> NDArray:
+        """The factor on a device as a number of a type."""
+        known = self._typed.get((device, dtype))
+        if known is None:
+            known = self._typed[device, dtype] = self.on(device).reshape(()).astype(dtype)
+        return known
 
     def valid(self, device: Context) -> bool | NDArray:
         """Whether it is finite; an array where only the device knows it."""
