@@ -118,8 +118,10 @@ def test_one_of_two_heads(name):
 
     step(GOOD, 0)
     before = everything(heads, trainer)
-    step(BAD, 1)
+    _, failed = step(BAD, 1)
     same(before, everything(heads, trainer))
+    with pytest.raises(mx.base.MXNetError, match="label 9"):
+        failed.asnumpy()
     learns(heads, trainer, step)
 
 
