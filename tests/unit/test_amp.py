@@ -269,7 +269,8 @@ def test_unscaled_gradients_can_be_clipped():
 
 def test_unscale_makes_no_stale_gradient_new():
     _, trainer = one_weight()
-    amp.unscale(trainer)
+    with amp.scale_loss(nd.ones(1), trainer):
+        amp.unscale(trainer)
     with pytest.raises(UserWarning, match="backward"):
         trainer.step(1)
 
@@ -284,6 +285,35 @@ def test_bfloat16_needs_no_factor():
         scaled_step(trainer, weight)
     assert trainer._amp_loss_scaler.loss_scale == 1
     assert weight.data().tolist() == [-0.5, -0.5]
+
+
+def test_gradients_are_unscaled_once():
+    weight, trainer = one_weight()
+    with autograd.record(), amp.scale_loss((weight.data() * 3).sum(), trainer) as scaled:
+        autograd.backward(scaled)
+    amp.unscale(trainer)
+    with pytest.raises(AssertionError, match=r"no scale_loss\(\)"):
+        amp.unscale(trainer)
+    assert weight.grad().tolist() == [3, 3]
+
+
+def test_batches_that_add_up_are_unscaled_before_the_last_step():
+    weight = gluon.Parameter("weight", shape=(2,), init="ones")
+    weight.initialize()
+    trainer = Trainer([weight], "sgd", {"learning_rate": 0.5}, accumulate=2)
+    with amp.init("float16"):
+        amp.init_trainer(trainer)
+    for last in (False, True):
+        with autograd.record(), amp.scale_loss((weight.data() * 3).sum(), trainer) as scaled:
+            autograd.backward(scaled)
+        if last:
+            amp.unscale(trainer)
+            assert weight.grad().tolist() == [6, 6]
+        else:
+            with pytest.raises(AssertionError, match="batch 1 of 2"):
+                amp.unscale(trainer)
+        trainer.step(1)
+    assert weight.data().tolist() == [1 - 0.5 * 3] * 2
 
 
 def test_scaled_losses_that_add_up():

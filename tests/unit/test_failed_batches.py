@@ -61,6 +61,12 @@ def same(before, after):
         np.testing.assert_array_equal(one, other)
 
 
+def read(losses):
+    """Whoever reads the losses of a bad batch gets its error."""
+    with pytest.raises(mx.base.MXNetError, match="label 9"):
+        [loss.asnumpy() for loss in losses]
+
+
 def learns(net, trainer, step, seed=1):
     """The next good batch trains."""
     before = everything(net, trainer)
@@ -86,8 +92,7 @@ def check(net, trainer, **kwargs):
     before = everything(net, trainer)
     losses = step(BAD, 1)
     same(before, everything(net, trainer))
-    with pytest.raises(mx.base.MXNetError, match="label 9"):
-        [loss.asnumpy() for loss in losses]
+    read(losses)
     learns(net, trainer, step, seed=2)
 
 
@@ -98,6 +103,30 @@ NAMES = sorted(set(REFERENCES) - {"groupadagrad", "lbfgs"})
 def test_optimizers(name):
     net = network()
     check(net, Trainer(net, name))
+
+
+@pytest.mark.parametrize("name", ["sgd", "adam", "muon", "adafactor", "lars"])
+def test_one_of_two_heads(name):
+    """Gradients of the other head are good; it stays as it was all the same."""
+    heads = nn.HybridSequential()
+    heads.add(nn.Dense(3, in_units=4), nn.Dense(3, in_units=4))
+    heads.initialize(mx.init.Xavier())
+    trainer = Trainer(heads, name, {"learning_rate": 0.1})
+    x = nd.array(np.random.default_rng(0).normal(size=(4, 4)))
+
+    def step(labels, seed):
+        with autograd.record():
+            losses = [LOSS(head(x), nd.array(one)) for head, one in zip(heads, (GOOD, labels), strict=True)]
+        autograd.backward(losses)
+        trainer.step(4)
+        return losses
+
+    step(GOOD, 0)
+    before = everything(heads, trainer)
+    _, failed = step(BAD, 1)
+    same(before, everything(heads, trainer))
+    read([failed])
+    learns(heads, trainer, step)
 
 
 def test_rows_of_matrices():
@@ -142,10 +171,9 @@ def test_sums_of_several_batches():
         batch(net, labels)
         trainer.step(4)
     before = everything(net, trainer)
-    for labels in (BAD, GOOD):
-        batch(net, labels)
-        trainer.step(4)
+    failed, _ = [(batch(net, labels), trainer.step(4))[0] for labels in (BAD, GOOD)]
     same(before, everything(net, trainer))
+    read(failed)
 
     def step(labels, seed):
         for one in (seed, seed + 1):
@@ -160,9 +188,8 @@ def test_small_batches_of_a_large_one():
     net = network()
     trainer = Trainer(net, "lbsgd", {"batch_scale": 2, "learning_rate": 0.1})
     before = [p.data().asnumpy() for p in net.collect_params().values()]
-    for labels in (BAD, GOOD):
-        batch(net, labels)
-        trainer.step(4)
+    failed, _ = [(batch(net, labels), trainer.step(4))[0] for labels in (BAD, GOOD)]
+    read(failed)
     same(before, [p.data().asnumpy() for p in net.collect_params().values()])
     for labels in (GOOD, GOOD):
         batch(net, labels)

@@ -128,10 +128,29 @@ def test_labels_that_are_none(metric, y, p, says):
     for _ in range(2):
         with pytest.raises(ValueError, match=f"{metric.name}: .*{says}"):
             metric.get()
+    for read in (lambda: metric.sum_metric, lambda: metric.global_sum_metric, metric.get_global):
+        with pytest.raises(ValueError, match=says):
+            read()
+    metric.reset_local()
+    assert np.isnan(metric.get()[1]).all()
     with pytest.raises(ValueError, match=says):
         metric.get_global()
     metric.reset()
     assert np.isnan(metric.get()[1]).all()
+
+
+def test_labels_that_are_none_count_nowhere():
+    metric = m.CrossEntropy()
+    metric.update([0, 2, 1, 0], P)
+    for name in ("sum_metric", "num_inst", "global_sum_metric", "global_num_inst"):
+        with pytest.raises(ValueError, match="1 labels are no class"):
+            getattr(metric, name)
+    metric.reset_local()
+    metric.update(Y, P)
+    assert metric.num_inst == 4
+    other = m.CrossEntropy()
+    other.update(Y, P)
+    assert metric.get() == other.get()
 
 
 def test_nan_labels_are_wrong_and_nan_numbers_stay():

@@ -72,6 +72,24 @@ def test_files(tmp_path):
         other.load_state_dict({})
 
 
+def test_means_follow_weights_that_move():
+    weight = parameter()
+    before = weight.data().asnumpy()
+    ema = EMA([weight], 0.5)
+    weight.reset_ctx(mx.cpu(1))
+    weight.set_data(nd.array(before + 4))
+    ema.update()
+    assert ema.means[0].context == mx.cpu(1)
+    np.testing.assert_allclose(ema.means[0].asnumpy(), before + 2)
+    weight.reset_ctx([mx.cpu(0), mx.cpu(1)])
+    with ema.applied():
+        for copy in weight.list_data():
+            np.testing.assert_allclose(copy.asnumpy(), before + 2)
+    ema.update()
+    assert ema.num_update == 2
+    np.testing.assert_allclose(ema.means[0].asnumpy(), before + 3)
+
+
 def test_misuse():
     weight = parameter()
     with pytest.raises(ArgumentError, match="no parameters"):

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import gluonish as mx
-from gluonish import nd
-from gluonish.errors import ArgumentError
+from gluonish import gluon, nd
+from gluonish.errors import ArgumentError, FormatError
+from gluonish.gluon import Trainer
 from gluonish.optimizer._line_search import strong_wolfe
 
 
@@ -71,6 +72,93 @@ def test_without_a_line_search_and_with_decay():
     for _ in range(3):
         lbfgs.minimize(closure, [x], [x.grad])
     np.testing.assert_allclose(x.asnumpy(), 0.5, rtol=1e-6)
+
+
+def far_from(target, *parameters):
+    """A function of the distance of parameters from a number."""
+
+    def closure():
+        with mx.autograd.record():
+            loss = sum(0.5 * ((p.data() - target) ** 2).sum() for p in parameters)
+        loss.backward()
+        return loss
+
+    return closure
+
+
+def parameters(**shapes):
+    made = [gluon.Parameter(name, shape=shape, init="ones", dtype="float64") for name, shape in shapes.items()]
+    for one in made:
+        one.initialize()
+        one.set_data(nd.full(one.shape, 3.0, dtype="float64"))
+    return made
+
+
+@pytest.mark.parametrize("line_search", [None, "strong_wolfe"])
+def test_decay_is_a_part_of_what_is_minimized(line_search):
+    """The least of sum((w - 1) ** 2) / 2 / batch + wd * sum(w ** 2) / 2, by hand."""
+    (w,) = parameters(w=(2, 2))
+    trainer = Trainer([w], "lbfgs", {"wd": 0.5, "line_search": line_search})
+    losses = [trainer.step(4, closure=far_from(1.0, w)) for _ in range(4)]
+    np.testing.assert_allclose(w.data().asnumpy(), (1 / 4) / (1 / 4 + 0.5), rtol=1e-6)
+    np.testing.assert_allclose([losses[0], losses[-1]], [0.5 * 4 * 4 / 4, 0.5 * 4 * (2 / 3) ** 2 / 4], rtol=1e-6)
+
+
+@pytest.mark.parametrize("line_search", [None, "strong_wolfe"])
+def test_decays_of_each_weight(line_search):
+    w, bias, other = parameters(w=(2, 2), bias=(2,), other=(1, 1))
+    options = {"no_decay": "norms_and_biases", "param_groups": [{"match": "other", "wd_mult": 3.0}]}
+    trainer = Trainer([w, bias, other], "lbfgs", {"wd": 1.0, "line_search": line_search, **options})
+    other.wd_mult = 2.0
+    for _ in range(6):
+        trainer.step(1, closure=far_from(1.0, w, bias, other))
+    for parameter, decay in ((w, 1), (bias, 0), (other, 6)):
+        np.testing.assert_allclose(parameter.data().asnumpy(), 1 / (1 + decay), rtol=1e-5)
+
+
+@pytest.mark.parametrize("by_group", [True, False])
+def test_learning_rates_of_each_weight_are_refused(by_group):
+    w, bias = parameters(w=(2, 2), bias=(2,))
+    groups = {"param_groups": [{"match": "bias", "lr_mult": 2.0}]} if by_group else {}
+    trainer = Trainer([w, bias], "lbfgs", groups)
+    if not by_group:
+        bias.lr_mult = 2.0
+    with pytest.raises(ArgumentError, match=r"'bias' is multiplied by 2\.0"):
+        trainer.step(1, closure=far_from(1.0, w, bias))
+    assert (w.data().asnumpy() == 3).all()
+
+
+def test_states_of_another_network_are_refused(tmp_path):
+    (w,), (other,) = parameters(w=(3,)), parameters(w=(5,))
+    first, second = Trainer([w], "lbfgs", {"max_iter": 2}), Trainer([other], "lbfgs")
+    first.step(1, closure=far_from(1.0, w))
+    first.save_states(tmp_path / "states")
+    with pytest.raises(FormatError, match="3 numbers, and the parameters are 5"):
+        second.load_states(tmp_path / "states")
+    second.step(1, closure=far_from(1.0, other))
+    np.testing.assert_allclose(other.data().asnumpy(), 1, rtol=1e-6)
+
+
+def test_what_is_remembered_follows_the_weights():
+    """Frozen ones, another device, another type."""
+    w, bias = parameters(w=(3,), bias=(2,))
+    trainer = Trainer([w, bias], "lbfgs", {"max_iter": 2})
+    trainer.step(1, closure=far_from(1.0, w, bias))
+    bias.grad_req = "null"
+    before = bias.data().asnumpy()
+    for change in (lambda p: p.reset_ctx(mx.cpu(1)), lambda p: p.reset_ctx(mx.cpu(0)), lambda p: p.cast("float32")):
+        for one in (w, bias):
+            change(one)
+        trainer.step(1, closure=far_from(4.0, w))
+    np.testing.assert_allclose(w.data().asnumpy(), 4, rtol=1e-4)
+    np.testing.assert_array_equal(bias.data().asnumpy(), before.astype("float32"))
+
+
+@pytest.mark.parametrize("wrong", [None, "x", [1.0]])
+def test_a_function_without_a_loss(wrong):
+    (w,) = parameters(w=(3,))
+    with pytest.raises(TypeError, match="must return the loss"):
+        Trainer([w], "lbfgs").step(1, closure=lambda: wrong)
 
 
 def test_it_goes_on_from_where_it_was_saved():

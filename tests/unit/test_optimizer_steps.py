@@ -228,3 +228,28 @@ def test_a_factor_of_several_numbers_is_refused():
     sgd = mx.optimizer.SGD(rescale_grad=nd.ones(2))
     with pytest.raises(ArgumentError, match="must be one number"):
         sgd.update(0, nd.ones(2), nd.ones(2), None)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("size", [0.0, 1e-6, 1e-4, 1e-2, 1.0, 100.0, 3e4])
+@pytest.mark.parametrize("name", ["muon", "adafactor"])
+@pytest.mark.filterwarnings("ignore:.*poor accuracy")
+def test_narrow_weights_are_computed_in_float32(name, size, dtype):
+    """Squares of these gradients are beyond the range of float16, or 0 in it."""
+    gradient = nd.array(size * np.random.default_rng(0).uniform(0.5, 1, (4, 4)), dtype=dtype)
+    made = {}
+    for kind in (dtype, "float32"):
+        weight = nd.ones((4, 4), dtype=kind)
+        update = mx.optimizer.get_updater(mx.optimizer.create(name, learning_rate=0.05))
+        for _ in range(3):
+            update(0, gradient.astype(kind), weight)
+        made[kind] = weight.astype("float32").asnumpy()
+    np.testing.assert_allclose(made[dtype], made["float32"], atol=0.03)
+
+
+def test_the_norm_is_that_of_all_gradients_for_muon():
+    """Also where it is AdamW that steps: its mean of gradients tells."""
+    muon = mx.optimizer.Muon(clip_global_norm=1.0)
+    update, weights = mx.optimizer.get_updater(muon), [nd.zeros((2, 2)), nd.zeros(2)]
+    update([0, 1], [nd.full((2, 2), 30.0), nd.ones(2)], weights)
+    np.testing.assert_allclose(update.states[1][0].asnumpy(), 0.1 / np.sqrt(3602) * np.ones(2), rtol=1e-5)

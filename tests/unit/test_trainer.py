@@ -250,6 +250,21 @@ def test_frozen_parameters_stay():
     net.weight.grad_req = "write"
 
 
+@pytest.mark.parametrize("on_store", [True, False])
+@pytest.mark.parametrize("ctx", [None, TWO])
+def test_a_store_of_two_trainers_is_refused(ctx, on_store):
+    """It would have one number for two parameters, and one optimizer."""
+    one, other, alone = linear(ctx), linear(ctx), linear(ctx)
+    store = mx.kv.create("device")
+    first = Trainer(one, "sgd", SGD, kvstore=store, update_on_kvstore=on_store)
+    second = Trainer(other, "adam", kvstore=store, update_on_kvstore=on_store)
+    trained(one, first, 1)
+    with pytest.raises(AssertionError, match="holds the parameters of another trainer"):
+        trained(other, second, 1)
+    assert (values(other) == values(alone)).all()
+    np.testing.assert_allclose(trained(one, first, 2), sgd_by_hand(3), rtol=1e-5)
+
+
 def test_thawed_parameters_go_to_the_store():
     net = linear(TWO)
     net.weight.grad_req = "null"

@@ -1,5 +1,8 @@
 """Trainer: gradients that are not new, the halves of a step, and batches that are added up."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 from unit.trained import SGD, TWO, X, Y, backward, linear, sgd_by_hand, trained, values
@@ -183,3 +186,83 @@ def test_accumulation_counts_calls_of_step(tmp_path):
     trainer.step(6)
     with pytest.raises(AssertionError, match="1 of 2 batches"):
         trainer.save_states(tmp_path / "states")
+    for copied in (copy.deepcopy, pickle.dumps):
+        with pytest.raises(AssertionError, match="1 of 2 batches"):
+            copied((net, trainer))
+
+
+def move_away_and_back(net):
+    net.reset_ctx(TWO[1])
+    net.reset_ctx(TWO[0])
+
+
+LOSSES = {
+    "zero_grad": lambda net: net.zero_grad(),
+    "zero_grad of one": lambda net: net.bias.zero_grad(),
+    "reset_ctx": move_away_and_back,
+    "another trainer": lambda net: Trainer(net, "sgd", SGD),
+    "grad_req": lambda net: net.setattr("grad_req", "write"),
+}
+
+
+@pytest.mark.parametrize("how", LOSSES)
+def test_batches_that_are_lost_are_noticed(how):
+    """The update begins anew, and says so."""
+    net = linear()
+    trainer = Trainer(net, "sgd", SGD, accumulate=2)
+    backward(net)
+    trainer.step(6)
+    LOSSES[how](net)
+    backward(net)
+    before = values(net)
+    with pytest.raises(AssertionError, match="1 of 2 batches of an update are lost"):
+        trainer.step(6)
+    assert (values(net) == before).all()
+    for start in (0, 3):
+        backward(net, X[start : start + 3], Y[start : start + 3])
+        trainer.step(3)
+    np.testing.assert_allclose(values(net), sgd_by_hand(1), rtol=1e-5)
+
+
+KEPT = {
+    "cast": lambda net: (net.cast("float64"), net.cast("float32")),
+    "set_data": lambda net: net.weight.set_data(net.weight.data()),
+    "a trainer that adds up": lambda net: Trainer(net, "sgd", SGD, accumulate=3),
+    "a copy": copy.deepcopy,
+}
+
+
+@pytest.mark.parametrize("how", KEPT)
+def test_batches_that_are_not_lost(how):
+    net = linear()
+    trainer = Trainer(net, "sgd", SGD, accumulate=2)
+    for start in (0, 3):
+        backward(net, X[start : start + 3], Y[start : start + 3])
+        trainer.step(3)
+        if start == 0:
+            KEPT[how](net)
+    np.testing.assert_allclose(values(net), sgd_by_hand(1), rtol=1e-5)
+
+
+def test_gradients_may_be_zeroed_between_updates():
+    net = linear()
+    trainer = Trainer(net, "sgd", SGD, accumulate=2)
+    for _ in range(2):
+        net.zero_grad()
+        for start in (0, 3):
+            backward(net, X[start : start + 3], Y[start : start + 3])
+            trainer.step(3)
+    np.testing.assert_allclose(values(net), sgd_by_hand(2), rtol=1e-5)
+
+
+def test_freezing_within_an_update_is_no_loss():
+    net = linear()
+    trainer = Trainer(net, "sgd", SGD, accumulate=2)
+    backward(net)
+    trainer.step(6)
+    net.bias.grad_req = "null"
+    before = net.bias.data().asnumpy()
+    backward(net)
+    trainer.step(6)
+    assert (net.bias.data().asnumpy() == before).all()
+    assert (net.weight.data().asnumpy() != np.arange(6).reshape(2, 3) / np.float32(10)).any()

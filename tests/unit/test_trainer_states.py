@@ -81,6 +81,30 @@ def test_states_go_from_one_device_to_two(tmp_path):
     assert [second.optimizer._all_index_update_counts[i][0] for i in (0, 1)] == [3, 3]
 
 
+@pytest.mark.parametrize("on_store", [None, False])
+def test_counts_go_on_where_training_moves(on_store, tmp_path):
+    """There and back, to two devices, and from a file that was saved elsewhere: bits as if nothing had moved."""
+    still, moved = network(), network()
+    first, second = Trainer(still, "adam", ADAM), Trainer(moved, "adam", ADAM, update_on_kvstore=on_store)
+    batches = 0
+    for ctx, steps in ((TWO[0], 2), (TWO[1], 4), (TWO[0], 1), (TWO[1], 2)):
+        moved.reset_ctx(ctx)
+        for net, trainer in ((still, first), (moved, second)):
+            train(net, trainer, range(batches, batches + steps))
+        batches += steps
+        same(values(still), values(moved))
+    second.save_states(tmp_path / "states")
+    moved.save_parameters(tmp_path / "net.safetensors")
+    for ctx in (TWO[0], TWO):
+        again = network(ctx)
+        again.load_parameters(tmp_path / "net.safetensors")
+        resumed = Trainer(again, "adam", ADAM, update_on_kvstore=on_store)
+        resumed.load_states(tmp_path / "states")
+        assert {count for own in resumed.optimizer._all_index_update_counts.values() for count in own.values()} == {9}
+        train(again, resumed, [9])
+        assert resumed.optimizer.num_update == 10
+
+
 def test_a_schedule_goes_on(tmp_path):
     def trainer_of(net):
         schedule = mx.lr_scheduler.FactorScheduler(step=2, factor=0.5, base_lr=1.0)

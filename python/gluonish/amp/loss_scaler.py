@@ -46,7 +46,7 @@ class LossScaler:
         self._factor, self._window = scale_factor, scale_window
         self._scale = nd.full((1,), init_scale)
         self._good = nd.zeros((1,))  # steps since the factor changed
-        self._in_use = False  # whether the gradients to come are multiplied by the factor
+        self.in_use = False  #: Whether the gradients to come are multiplied by the factor
 
     @property
     def loss_scale(self) -> float:
@@ -55,7 +55,7 @@ class LossScaler:
 
     def scale(self, loss: NDArray) -> NDArray:
         """The loss in float32, times the factor."""
-        self._in_use = True
+        self.in_use = True
         # A copy: the factor may change before the last gradient is computed.
         return loss.astype("float32", copy=False) * self._on(loss.ctx).copy()
 
@@ -66,13 +66,13 @@ class LossScaler:
 
     def unscaled(self) -> None:
         """The gradients have been divided by the factor."""
-        self._in_use = False
+        self.in_use = False
 
     def settle(self, gradients: Sequence[NDArray]) -> NDArray:
         """What gradients are to be multiplied by; infinite where one of them is not finite. Changes the factor."""
         with pause():
             finite = self._all_finite(gradients)
-            applied = self._scale if self._in_use else nd.ones((1,), ctx=self._scale.ctx)
+            applied = self._scale if self.in_use else nd.ones((1,), ctx=self._scale.ctx)
             result: NDArray = 1 / (applied * finite)
             good = (self._good + 1) * finite
             full = good >= self._window
@@ -82,7 +82,7 @@ class LossScaler:
             # A batch that failed says nothing about the factor.
             commit(self._good, nd.where(full, nd.zeros_like(good), good))
             commit(self._scale, scale)
-        self._in_use = False
+        self.in_use = False
         return result
 
     def state(self) -> dict[str, NDArray]:

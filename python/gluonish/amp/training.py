@@ -79,9 +79,23 @@ def scale_loss(loss: NDArray | Sequence[NDArray], optimizer_or_trainer: Trainer)
 
 
 def unscale(optimizer_or_trainer: Trainer) -> None:
-    """Divides the gradients by the factor now, for code that looks at them before ``step``: to clip them, say."""
+    """Divides the gradients by the factor now, for code that looks at them before ``step``: to clip them, say.
+
+    It stands between ``backward`` and ``step``, once; of several batches that a trainer accumulates, before the last.
+    """
     trainer = optimizer_or_trainer
     scaler = _scaler(trainer, "unscale")
+    if not scaler.in_use:
+        raise AmpError(
+            "unscale: the gradients are not multiplied by the factor: since the last step() or unscale() there was no "
+            "scale_loss()"
+        )
+    batch, last = trainer._waiting_batches + 1, trainer._accumulate
+    if batch < last:
+        raise AmpError(
+            f"unscale: this is batch {batch} of {last} of an update, and those to come are added with the factor: call "
+            "it before the last step of them alone"
+        )
     trained = [parameter for parameter in trainer._params if parameter.grad_req != "null"]
     with pause(), kept(trained):
         for gradient in (gradient for parameter in trained for gradient in parameter.list_grad()):

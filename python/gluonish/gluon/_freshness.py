@@ -36,10 +36,12 @@ def accumulate(parameters: Iterable["Parameter"], wanted: bool) -> None:
     for parameter in parameters:
         if parameter.grad_req != ("write" if wanted else "add") or not (wanted or parameter._added_up):
             continue
-        before = {device: copy.grad for device, copy in parameter._copies.items()}
+        before, zeroed = {device: copy.grad for device, copy in parameter._copies.items()}, parameter._zeroed
         parameter.grad_req, parameter._added_up = "add" if wanted else "write", wanted
         with pause(), kept([parameter]):
             for device, gradient in before.items():
                 now = parameter._copies[device].grad
                 if gradient is not None and now is not None and now is not gradient:
                     _core.copy_into(now, gradient)
+        if wanted:  # else the next batch overwrites them: whoever was adding them up has lost them
+            parameter._zeroed = zeroed

@@ -109,6 +109,7 @@ class Parameter:
         self._waiting: _Waiting | None = None
         self._used: dict[int, int] = {}  # versions of gradients, for _freshness
         self._added_up = False  # whether a trainer made its grad_req "add"
+        self._zeroed = 0  # how often gradients have become 0, whatever they were
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -267,6 +268,7 @@ class Parameter:
     def zero_grad(self) -> None:
         """Sets the gradient to 0 on every device; does nothing where there is none."""
         if self._grad_req != "null":
+            self._zeroed += 1
             with pause(), kept([self]):
                 for copy in self._copies.values():
                     _core.copy_into(_gradient(copy), 0)
@@ -377,7 +379,7 @@ class Parameter:
 
     def _attach(self, arrays: Any, req: str) -> None:
         self._check_differentiable(self._dtype, req)
-        self._used = {}
+        self._used, self._zeroed = {}, self._zeroed + 1
         for array in arrays:
             _core.attach_grad(array, req)
 

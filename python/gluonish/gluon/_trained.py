@@ -24,10 +24,11 @@ StaleGradientError.__module__ = "gluonish.gluon.trainer"
 class Slot:
     """A parameter that a trainer trains, by its number, with its copies at hand: steps go through hundreds of them."""
 
-    __slots__ = ("_counted", "_used", "key", "parameter", "weights")
+    __slots__ = ("_counted", "_used", "_zeroed", "key", "parameter", "weights")
 
     def __init__(self, key: int, parameter: Parameter) -> None:
         self.key, self.parameter = key, parameter
+        self._zeroed: int | None = None  # of the parameter, when a step added its gradients to an update to come
         self.look()
 
     def look(self) -> None:
@@ -73,12 +74,18 @@ class Slot:
 
     def count(self) -> None:
         """Remembers that a step has seen the gradients, which more are to be added to before an update uses them."""
+        self._zeroed = self.parameter._zeroed
         for device, weight in self.weights.items():
             self._counted[device] = _core.version(weight.grad)
+
+    def lost(self) -> bool:
+        """Whether gradients that a step has seen were set to 0, or made anew, before an update used them."""
+        return self._zeroed not in {None, self.parameter._zeroed} and self.parameter._grad_req != "null"
 
     def use(self) -> None:
         """Remembers that an update has used the gradients."""
         self._counted.clear()
+        self._zeroed = None
         for device, weight in self.weights.items():
             self._used[device] = _core.version(weight.grad)
 

@@ -65,12 +65,17 @@ def check(states: bytes, optimizer: Any, parameters: Sequence[Parameter]) -> Non
 
 
 def spread_counts(optimizer: Any, devices: Sequence[int]) -> None:
-    """Counts of updates are kept by device: those that the file does not have count as the first that it has."""
+    """Counts of updates are kept by device: those of the devices of now are the largest of all that there are.
+
+    Counts only grow, so those are of the device that trained last; others are of devices that it was moved from.
+    """
     counts = optimizer._all_index_update_counts
-    known: dict[Hashable, int] = next((own for own in counts.values() if own), {})
-    for device in devices:
-        if not counts.get(device):
-            counts[device] = dict(known)
+    newest: dict[Hashable, int] = {}
+    for own in counts.values():
+        for key, count in own.items():
+            newest[key] = max(count, newest.get(key, 0))
+    counts.clear()
+    counts.update((device, dict(newest)) for device in devices)
     optimizer._set_current_context(devices[0])
 
 

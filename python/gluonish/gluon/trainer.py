@@ -123,7 +123,8 @@ class Trainer:
         changes; ``ignore_stale_grad`` skips it.
 
         ``closure`` is a function that computes the loss and calls ``backward``: it is called, and what it returned is
-        returned. `LBFGS` needs one, and calls it several times.
+        returned. `LBFGS` needs one, calls it several times, and what is returned is a number: the loss before the step,
+        summed and divided by ``batch_size``.
         """
         size = _batch_size(batch_size, "step")
         self._start()
@@ -140,6 +141,7 @@ class Trainer:
 
     def _gather(self, found: list[Slot], size: float) -> None:
         """One of the batches of an update, which comes with the last of them."""
+        self._check_batches()
         batches, examples = self._waiting_batches + 1, self._waiting_examples + size
         with pause():
             if batches < self._accumulate:
@@ -182,7 +184,8 @@ class Trainer:
 
     def save_states(self, fname: PathLike) -> None:
         """Saves what the optimizer keeps: training goes on from it exactly. The old file stays until all is on disk."""
-        self._check_settled("save_states")
+        self._start()
+        self._check_settled("save_states", "to files")
         path = _files.local_path(fname, "save_states")
         if self._update_on_kvstore and not isinstance(self._kvstore, stores.KVStore):
             self._kvstore.save_optimizer_states(path, dump_optimizer=True)
@@ -197,13 +200,19 @@ class Trainer:
         States belong to parameters by their numbers; names in the file tell when these stand in another order. A file
         that was saved with a schedule of the learning rate needs an optimizer with one.
         """
-        self._check_settled("load_states")
+        self._start()
+        self._check_settled("load_states", "with states")
         path = _files.local_path(fname, "load_states")
         if self._update_on_kvstore and not isinstance(self._kvstore, stores.KVStore):
             self._kvstore.load_optimizer_states(path)
         else:
             with _files.about(path):
                 self._set_states(_files.read_whole(path))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Copies of parameters have no gradients."""
+        self._check_settled("a copy of the Trainer", "with it")
+        return dict(vars(self))
 
     # The store.
 
@@ -259,10 +268,16 @@ class Trainer:
             if on_store is None:
                 on_store = os.environ.get("MXNET_UPDATE_ON_KVSTORE", "1") != "0" and store.is_capable("optimizer")
                 on_store = on_store and not (store.type == "local" and self._largest() > _LARGE)
+            if store._trained:
+                raise ParameterError(
+                    f"Trainer: its store, of kind {store.type!r}, holds the parameters of another trainer by the same "
+                    "numbers: make a store for each trainer, or name its kind"
+                )
             if compression is not None:
                 store.set_gradient_compression(compression)
             if on_store:
                 store.set_optimizer(self._optimizer)
+            store._trained = on_store or isinstance(store, stores.KVStore)
         self._kvstore, self._update_on_kvstore = store, on_store if store is not None else None
         self._started = True
 
@@ -360,8 +375,9 @@ class Trainer:
         trained = [slot for slot in self._slots if slot.parameter.grad_req != "null"]
         weights = [slot.parameter.data() for slot in trained]
         with self._rescaled():
-            rescale = self._optimizer.rescale_grad = self._scale / size
-            loss = self._optimizer.minimize(lambda: closure() * rescale, weights, [weight.grad for weight in weights])
+            self._optimizer.rescale_grad = self._scale / size
+            gradients = [weight.grad for weight in weights]
+            loss = self._optimizer.minimize(closure, weights, gradients, [slot.key for slot in trained])
         _use(trained)
         return loss
 
@@ -378,13 +394,27 @@ class Trainer:
                 f"{function}() does not fit accumulate={self._accumulate}, which counts calls of step()"
             )
 
-    def _check_settled(self, function: str) -> None:
-        self._start()
+    def _check_settled(self, function: str, where: str) -> None:
         if self._waiting_batches:
             raise ParameterError(
                 f"{function}: {self._waiting_batches} of {self._accumulate} batches of an update have been added up, "
-                "and gradients are not in the file: call it after the last of them"
+                f"and gradients do not go {where}: do it after the last of them"
             )
+
+    def _check_batches(self) -> None:
+        """Raises where gradients of earlier batches of an update are gone, and begins it anew."""
+        lost = next((slot.parameter.name for slot in self._slots if slot.lost()), None)
+        if lost is None:
+            return
+        batches, self._waiting_batches, self._waiting_examples = self._waiting_batches, 0, 0.0
+        accumulate_in(self._params, True)
+        self._zero()
+        raise ParameterError(
+            f"step: gradients of {batches} of {self._accumulate} batches of an update are lost: that of parameter "
+            f"'{lost}' was set to 0 or made anew since the last step, by zero_grad(), reset_ctx(), another grad_req or "
+            "another Trainer. step() itself sets gradients to 0 after an update; this one begins anew with the next "
+            "batch"
+        )
 
     def _holders(self) -> list[Any]:
         """The updaters that keep states: the store's, or one for each device."""

@@ -40,6 +40,7 @@ class KVStoreBase:
 
     OPTIMIZER: ClassVar[str] = "optimizer"
     kv_registry: "ClassVar[Registry[KVStoreBase]]"
+    _trained = False  # whether it holds the parameters of a trainer, by their numbers
 
     def broadcast(self, key: Any, value: Any, out: Any, priority: int = 0) -> None:
         """Writes the value of the first worker to every ``out``."""

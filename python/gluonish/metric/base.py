@@ -74,7 +74,8 @@ class EvalMetric:
         self.output_names, self.label_names = output_names, label_names
         self._has_global_stats = bool(kwargs.pop("has_global_stats", False))
         self._kwargs = kwargs
-        self._refused: dict[str, NDArray] = {}
+        self._refused: dict[str, NDArray] = {}  # how many labels are wrong, by what is wrong with them
+        self._refused_globally: dict[str, NDArray] = {}
         self.reset()
 
     # Numbers for those who read them, as MXNet's are. To add an array waits for those before; ``_add`` does not.
@@ -87,6 +88,7 @@ class EvalMetric:
         >>> metric.sum_metric, metric.num_inst
         (0.0, 0)
         """
+        self._check(self._refused)
         return self._as_sum(self._held_sum, self._held_count, self.get)
 
     @sum_metric.setter
@@ -96,6 +98,7 @@ class EvalMetric:
     @property
     def global_sum_metric(self) -> Any:
         """What ``get_global`` divides by ``global_num_inst``, as a number; reading it waits."""
+        self._check(self._refused_globally)
         return self._as_sum(self._held_global_sum, self._held_global_count, self.get_global)
 
     @global_sum_metric.setter
@@ -105,6 +108,7 @@ class EvalMetric:
     @property
     def num_inst(self) -> Any:
         """How many count since the last ``reset`` or ``reset_local``; reading it waits."""
+        self._check(self._refused)
         return _whole(self._held_count)
 
     @num_inst.setter
@@ -114,6 +118,7 @@ class EvalMetric:
     @property
     def global_num_inst(self) -> Any:
         """How many count since the last ``reset``; reading it waits."""
+        self._check(self._refused_globally)
         return _whole(self._held_global_count)
 
     @global_num_inst.setter
@@ -145,24 +150,25 @@ class EvalMetric:
 
     def reset(self) -> None:
         """Forgets everything."""
-        self._refused = {}
+        self._refused_globally = {}
         self._held_global_sum, self._held_global_count = 0.0, 0
         self.reset_local()
 
     def reset_local(self) -> None:
         """Forgets what ``get`` is about, not what ``get_global`` is."""
+        self._refused = {}
         self._held_sum, self._held_count = 0.0, 0
 
     def get(self) -> tuple[Any, Any]:
         """Name and value, of all since the last ``reset`` or ``reset_local``; NaN of nothing."""
-        self._check()
+        self._check(self._refused)
         return self.name, self._value(self._held_sum, self._held_count)
 
     def get_global(self) -> tuple[Any, Any]:
         """Name and value, of all since the last ``reset``."""
         if not self._has_global_stats:
             return self.get()
-        self._check()
+        self._check(self._refused_globally)
         return self.name, self._value(self._held_global_sum, self._held_global_count)
 
     def get_name_value(self) -> list[tuple[str, Any]]:
@@ -192,11 +198,13 @@ class EvalMetric:
         self._held_count, self._held_global_count = _sum(self._held_count, count), _sum(self._held_global_count, count)
 
     def _refuse(self, wrong: NDArray, why: str) -> None:
-        """Has ``get`` raise if anything of an array is true: to raise now would be to wait."""
-        self._refused[why] = _sum(self._refused.get(why, 0), wrong.sum())
+        """Has whoever reads raise if anything of an array is true: to raise now would be to wait."""
+        more = wrong.sum()
+        for refused in (self._refused, self._refused_globally):
+            refused[why] = _sum(refused.get(why, 0), more)
 
-    def _check(self) -> None:
-        for why, count in self._refused.items():
+    def _check(self, refused: Mapping[str, NDArray]) -> None:
+        for why, count in refused.items():
             if number(count):
                 raise ArgumentError(f"{self.name}: {int(number(count))} {why}")
 

@@ -1,6 +1,5 @@
 """Optimizers whose formula is a row of the op table: one call for all weights of a device."""
 
-import math
 from collections.abc import Hashable, Sequence
 from typing import Any
 
@@ -9,7 +8,7 @@ from gluonish._commit import commit
 from gluonish._core import NDArray
 from gluonish.autograd import pause
 from gluonish.context import from_index
-from gluonish.optimizer._operands import numbers
+from gluonish.optimizer._operands import NARROW, Joint, as_type, numbers
 from gluonish.optimizer.base import Optimizer
 
 __all__ = ["Composed", "Fused"]
@@ -60,8 +59,12 @@ class Fused(Optimizer):
         grads: Sequence[NDArray],
         states: Sequence[Sequence[NDArray]],
         masters: Sequence[NDArray | None],
+        joint: Joint | None = None,
     ) -> None:
-        """The step: a call for each device, and apart for weights with a copy in float32."""
+        """The step: a call for each device, and apart for weights with a copy in float32.
+
+        ``joint`` is the factor of these gradients and others, where the step is more than this.
+        """
         groups: dict[tuple[int, bool], list[int]] = {}
         for i, (weight, master) in enumerate(zip(weights, masters, strict=True)):
             groups.setdefault((weight._device, master is not None), []).append(i)
@@ -75,7 +78,10 @@ class Fused(Optimizer):
                 arrays += (weights[i], grads[i], *states[i])
                 if wide:
                     arrays.append(masters[i])  # type: ignore[arg-type]
-            factor = self._factors.factor(self.rescale_grad, self.clip_global_norm, grads, device)
+            if joint is None:
+                factor = self._factors.factor(self.rescale_grad, self.clip_global_norm, grads, device)
+            else:
+                factor = joint.on(device)
             table = numbers([rates[i] for i in chosen], device)
             if adjusts:
                 own = [weights[i] if masters[i] is None else masters[i] for i in chosen]
@@ -105,39 +111,38 @@ class Composed(Optimizer):
     ) -> None:
         self._update_count(list(indices))
         with pause():
+            joint = self._joint(grads)
             for each in zip(indices, weights, grads, states, self._rates(indices), strict=True):
-                self._step_one(grads, *each)
+                self._step_one(joint, *each)
 
     def _step_one(
         self,
-        grads: Sequence[NDArray],
+        joint: Joint,
         index: Hashable,
         weight: NDArray,
         grad: NDArray,
         state: Any,
         rate: tuple[float, float, float],
     ) -> None:
-        factor, valid = self._factor(grads, weight)
-        grad = grad.astype(weight.dtype) * factor
+        # Squares of ordinary gradients are beyond the range of float16.
+        dtype = "float32" if str(weight.dtype) in NARROW else weight.dtype
+        grad = grad.astype(dtype, copy=False) * joint.typed(weight.context, dtype)
         if self.clip_gradient:
             grad = grad.clip(-self.clip_gradient, self.clip_gradient)
-        _write((weight, state), self._new(index, weight, grad, state, rate), valid)
+        new = self._new(index, weight.astype(dtype, copy=False), grad, as_type(state, dtype), rate)
+        _write((weight, state), new, joint.valid(weight.context))
 
-    def _factor(self, grads: Sequence[NDArray], weight: NDArray) -> tuple[float | NDArray, bool | NDArray]:
-        """What gradients are multiplied with, and whether that is finite; on the device where only that knows it."""
-        if not isinstance(self.rescale_grad, NDArray) and self.clip_global_norm is None:
-            return self.rescale_grad, math.isfinite(self.rescale_grad)
-        factor = self._factors.factor(self.rescale_grad, self.clip_global_norm, grads, weight.context).reshape(())
-        return factor.astype(weight.dtype), nd.contrib.isfinite(factor)
+    def _joint(self, grads: Sequence[NDArray]) -> Joint:
+        return Joint(self._factors, self.rescale_grad, self.clip_global_norm, grads)
 
 
 def _write(old: Any, new: Any, valid: bool | NDArray) -> None:
     """Puts new values where old ones were, if the step is valid, and if they could be computed."""
     if isinstance(old, NDArray):
         if isinstance(valid, NDArray):
-            new = nd.where(valid.broadcast_to(old.shape), new, old)
+            new = nd.where(valid.broadcast_to(old.shape), new, old.astype(new.dtype, copy=False))
         if valid is not False:
-            commit(old, new)
+            commit(old, new.astype(old.dtype, copy=False))
     elif old is not None:
         for one, other in zip(old, new, strict=True):
             _write(one, other, valid)

@@ -1,5 +1,6 @@
 """What a step takes beside weights and gradients: numbers as arrays, and the factor of the gradients."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +11,9 @@ from gluonish._core import NDArray
 from gluonish.context import Context
 from gluonish.errors import ArgumentError
 
-__all__ = ["Factors", "global_norm", "numbers", "scaled_rates"]
+__all__ = ["NARROW", "Factors", "Joint", "as_type", "global_norm", "numbers", "scaled_rates"]
+
+NARROW = ("float16", "bfloat16")
 
 
 def numbers(values: Any, device: Context) -> NDArray:
@@ -55,6 +58,67 @@ class Factors:
         norm = global_norm(grads, device) * made.abs()
         low = nd.where(norm > bound, bound / norm, nd.ones_like(norm))
         return _valid(norm, made * low)
+
+
+class Joint:
+    """The factor of all gradients of a step, where a step is several calls: it fails where one of them has failed.
+
+    So nothing is written anywhere then, as where one call does the step. It costs one element of each gradient.
+
+    >>> import gluonish as mx
+    >>> Joint(Factors(), 0.5, None, [mx.nd.ones(2), mx.nd.ones((2, 3))]).on(mx.cpu()).tolist()
+    [0.5]
+    """
+
+    def __init__(
+        self, factors: Factors, rescale: float | NDArray, bound: float | None, grads: Sequence[NDArray]
+    ) -> None:
+        self._factors, self._rescale, self._bound, self._grads = factors, rescale, bound, grads
+        self._made: dict[Context, tuple[NDArray, bool | NDArray]] = {}
+        self._typed: dict[tuple[Context, Any], NDArray] = {}
+
+    def on(self, device: Context) -> NDArray:
+        """The factor on a device."""
+        return self._on(device)[0]
+
+    def typed(self, device: Context, dtype: Any) -> NDArray:
+        """The factor on a device as a number of a type."""
+        known = self._typed.get((device, dtype))
+        if known is None:
+            known = self._typed[device, dtype] = self.on(device).reshape(()).astype(dtype)
+        return known
+
+    def valid(self, device: Context) -> bool | NDArray:
+        """Whether it is finite; an array where only the device knows it."""
+        return self._on(device)[1]
+
+    def _on(self, device: Context) -> tuple[NDArray, bool | NDArray]:
+        known = self._made.get(device)
+        if known is None:
+            factor = self._factors.factor(self._rescale, self._bound, self._grads, device)
+            for first in self._first():
+                factor = factor + 0 * nd.contrib.isnan(first).astype("float64").sum().as_in_context(device)
+            number = self._bound is None and not isinstance(self._rescale, NDArray)
+            valid = math.isfinite(self._rescale) if number else nd.contrib.isfinite(factor).reshape(())
+            known = self._made[device] = factor, valid
+        return known
+
+    def _first(self) -> list[NDArray]:
+        """The first element of each gradient, together those that can be."""
+        alike: dict[tuple[Context, str], list[NDArray]] = {}
+        for grad in self._grads:
+            if grad.size:
+                alike.setdefault((grad.context, str(grad.dtype)), []).append(grad.reshape(-1)[:1])
+        return [nd.concat(*some, dim=0) for some in alike.values()]
+
+
+def as_type(state: Any, dtype: Any) -> Any:
+    """A state with its arrays in another type."""
+    if isinstance(state, NDArray):
+        return state.astype(dtype, copy=False)
+    if isinstance(state, tuple | list):
+        return type(state)(as_type(one, dtype) for one in state)
+    return state
 
 
 def _valid(norm: NDArray, factor: NDArray) -> NDArray:

@@ -6,7 +6,8 @@ from typing import Any
 from gluonish import nd
 from gluonish._core import NDArray
 from gluonish.optimizer._fused import Composed
-from gluonish.optimizer.base import register, zeros
+from gluonish.optimizer._operands import NARROW
+from gluonish.optimizer.base import register
 
 __all__ = ["Adafactor"]
 
@@ -39,7 +40,7 @@ class Adafactor(Composed):
     scale_parameter
         False: the size of the weight does not count.
 
-    State: (r, c), or (v,).
+    State: (r, c), or (v,). They are float32 for narrow weights: squares of ordinary gradients are beyond float16.
 
     >>> import gluonish as mx
     >>> w, adafactor = mx.nd.ones((2, 2)), mx.optimizer.Adafactor(learning_rate=0.5)
@@ -71,10 +72,13 @@ class Adafactor(Composed):
         self.scale_parameter = scale_parameter
 
     def create_state(self, index: Hashable, weight: NDArray) -> Any:
-        if weight.ndim < 2:
-            return (zeros(weight),)
-        shapes = weight.shape[:-1], (*weight.shape[:-2], weight.shape[-1])
-        return tuple(nd.zeros(shape, ctx=weight.context, dtype=weight.dtype) for shape in shapes)
+        shapes: tuple[tuple[int, ...], ...] = (weight.shape,)
+        if weight.ndim > 1:
+            shapes = weight.shape[:-1], (*weight.shape[:-2], weight.shape[-1])
+        return tuple(nd.zeros(shape, ctx=weight.context, dtype=self._state_type(weight)) for shape in shapes)
+
+    def _state_type(self, weight: NDArray) -> Any:
+        return "float32" if str(weight.dtype) in NARROW else weight.dtype
 
     def _new(
         self, index: Hashable, weight: NDArray, grad: NDArray, state: Any, rate: tuple[float, float, float]

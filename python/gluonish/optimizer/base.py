@@ -14,12 +14,11 @@ from gluonish.autograd import pause
 from gluonish.errors import ArgumentError, UnsupportedError
 from gluonish.lr_scheduler import LRScheduler
 from gluonish.optimizer._groups import Groups
-from gluonish.optimizer._operands import Factors
+from gluonish.optimizer._operands import NARROW, Factors
 
 __all__ = ["REGISTRY", "Optimizer", "create", "number", "register"]
 
 Class = TypeVar("Class", bound=type)
-NARROW = ("float16", "bfloat16")
 
 
 class Optimizer:
@@ -102,6 +101,8 @@ class Optimizer:
             raise ArgumentError(f"{self._name}: param_idx2name must be a dict of names, got {param_idx2name!r}")
         self.rescale_grad = rescale_grad
         self.lr_scheduler = lr_scheduler
+        if learning_rate is not None:
+            learning_rate = self._number("learning_rate", learning_rate)
         if learning_rate is None:
             learning_rate = 0.01 if lr_scheduler is None else lr_scheduler.base_lr
         elif lr_scheduler is not None and lr_scheduler.base_lr != learning_rate:
@@ -169,6 +170,10 @@ class Optimizer:
     def create_state(self, index: Hashable, weight: NDArray) -> Any:
         """What is kept beside a weight: None, an array, or a tuple of such. Called once for each weight."""
         return None
+
+    def _state_type(self, weight: NDArray) -> Any:
+        """The type of what ``create_state`` makes, for states that go on after a cast."""
+        return weight.dtype
 
     def create_state_multi_precision(self, index: Hashable, weight: NDArray) -> Any:
         """The state of a weight; with ``multi_precision``, of a narrow one: its copy in float32, and the copy's state.
@@ -411,9 +416,9 @@ def create(name: str | Optimizer, **kwargs: Any) -> Optimizer:
         if unknown is None or isinstance(error, ArgumentError):
             raise
         hint = "did you mean learning_rate? " if unknown[1] == "lr" else ""
-        raise ArgumentError(
-            f"{name}: there is no argument {unknown[1]!r}; {hint}help({name!r}) says which are"
-        ) from None
+        kind = REGISTRY.find(str(name))
+        own = f"mx.optimizer.{kind.__name__}" if kind.__module__.startswith("gluonish.") else kind.__qualname__
+        raise ArgumentError(f"{name}: there is no argument {unknown[1]!r}; {hint}help({own}) says which are") from None
 
 
 def _steps_masters(kind: type[Optimizer]) -> bool:
@@ -433,7 +438,7 @@ def _steps_masters(kind: type[Optimizer]) -> bool:
 def number(what: str, value: Any, low: float = 0.0, high: float = math.inf) -> float:
     """A real number that a formula can take."""
     try:
-        known = float(value)
+        known = math.nan if isinstance(value, str | bytes | bool) else float(value)
     except (TypeError, ValueError):
         known = math.nan
     if not low <= known <= high or math.isinf(known):

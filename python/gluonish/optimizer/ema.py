@@ -66,16 +66,20 @@ class EMA:
         if self._kept is not None:
             raise ArgumentError("EMA: the means are applied; call restore() before the next update()")
         decay = min(self.decay, (1 + self.num_update) / (10 + self.num_update)) if self.warmup else self.decay
-        self.num_update += 1
+        weights = [param.list_data()[0] for param in self._params]
         groups: dict[Context, list[tuple[NDArray, NDArray]]] = {}
-        for mean, param in zip(self._means, self._params, strict=True):
-            groups.setdefault(mean.context, []).append((mean, param.list_data()[0]))
         with pause():
-            for device, pairs in groups.items():
-                arrays = [array.detach() for pair in pairs for array in pair]
-                arrays.append(numbers([(1 - decay, 0.0, 1.0)] * len(pairs), device))
+            # Parameters may have moved since.
+            pairs = zip(self._means, weights, strict=True)
+            self._means = [mean.as_in_context(weight.context) for mean, weight in pairs]
+            for mean, weight in zip(self._means, weights, strict=True):
+                groups.setdefault(mean.context, []).append((mean, weight))
+            for device, own in groups.items():
+                arrays = [array.detach() for pair in own for array in pair]
+                arrays.append(numbers([(1 - decay, 0.0, 1.0)] * len(own), device))
                 arrays += (self._factors.kept(name, (1.0,), device) for name in ("numbers", "factor"))
-                _core.invoke("_step_average", arrays, {"num_weights": len(pairs)}, [mean for mean, _ in pairs])
+                _core.invoke("_step_average", arrays, {"num_weights": len(own)}, [mean for mean, _ in own])
+        self.num_update += 1
 
     def apply(self) -> None:
         """Puts the means in the place of the weights, which ``restore`` brings back."""

@@ -1,13 +1,14 @@
 """L-BFGS, which computes the loss several times for each step."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from numbers import Real
 from typing import Any
 
 from gluonish import _core, nd
 from gluonish._core import NDArray
 from gluonish.autograd import pause
-from gluonish.errors import ArgumentError, UnsupportedError
+from gluonish.errors import ArgumentError, FormatError, UnsupportedError
 from gluonish.optimizer._line_search import strong_wolfe
 from gluonish.optimizer.base import Optimizer, register
 
@@ -19,7 +20,8 @@ class LBFGS(Optimizer):
     """BFGS with limited memory (Liu and Nocedal, 1989), for smooth problems without noise.
 
     A step needs a function without arguments that clears and computes gradients, and returns the loss; it is called
-    once or several times. All weights are on one device and of one real type, and have one learning rate.
+    once or several times. All weights are on one device and of one real type, and have one learning rate; decays may
+    differ. A decay is a part of what is minimized: ``wd / 2`` times the sum of the squares of a weight.
 
     Parameters
     ----------
@@ -80,24 +82,58 @@ class LBFGS(Optimizer):
             "Trainer with closure="
         )
 
-    def minimize(self, closure: Callable[[], Any], weights: Sequence[NDArray], grads: Sequence[NDArray]) -> float:
-        """One step; it returns the loss before it. ``grads`` are the arrays that ``closure`` writes gradients to.
+    def minimize(
+        self,
+        closure: Callable[[], Any],
+        weights: Sequence[NDArray],
+        grads: Sequence[NDArray],
+        indices: Sequence[Hashable] | None = None,
+    ) -> float:
+        """One step; it returns the loss before it: the sum of what ``closure`` returned, times ``rescale_grad``.
 
-        Where ``closure`` raises, weights, counts and what is remembered are as they were before the step.
+        ``grads`` are the arrays that ``closure`` writes gradients to; ``indices`` are those of the weights, by which
+        they have names and decays: 0, 1, ... if none are given. Where ``closure`` raises, weights, counts and what is
+        remembered are as they were before the step. Other weights than those of the last step begin anew.
         """
-        problem = _Problem(self, closure, list(weights), list(grads))
+        keys = list(range(len(weights)) if indices is None else indices)
+        self._check_rates(keys)
+        problem = _Problem(self, closure, list(weights), list(grads), self._get_wds(keys))
         before = self._history, self._begun
         with self._counted():
             try:
+                self._fit(problem.weights())
                 return self._minimize(problem)
             except BaseException:
                 self._history, self._begun = before
                 problem.restore()
                 raise
 
+    def _check_rates(self, indices: Sequence[Hashable]) -> None:
+        for index in indices:
+            by = self._multipliers(index)[0]
+            if by != 1:
+                name = self._name_of(index) or index
+                raise ArgumentError(
+                    f"LBFGS has one learning rate for all weights, and that of weight '{name}' is multiplied by {by}: "
+                    "leave lr_mult at 1; grad_req='null' freezes a parameter"
+                )
+
+    def _fit(self, weights: NDArray) -> None:
+        """What is remembered goes on in the type and on the device of the weights; of others nothing is of use."""
+        if self._history and self._history[0][0].size != weights.size:
+            self._history, self._begun = [], False
+
+        def moved(array: NDArray) -> NDArray:
+            made: NDArray = array.as_in_context(weights.context).astype(weights.dtype, copy=False)
+            return made
+
+        with pause():
+            self._history = [(moved(step), moved(change), rho) for step, change, rho in self._history]
+
     def _minimize(self, problem: "_Problem") -> float:
         self._update_count([0])
-        first = loss = problem.evaluate()
+        loss = problem.evaluate()
+        first = problem.loss
         gradient = problem.gradient()
         for _ in range(self.max_iter):
             if _largest(gradient) <= self.tolerance_grad or not math.isfinite(loss):
@@ -150,16 +186,38 @@ class LBFGS(Optimizer):
         return q
 
     def _extra(self) -> Any:
+        if self._history and self._size() not in {None, self._history[0][0].size}:
+            return [], False  # of other weights: some were frozen since
         return self._history, self._begun
 
+    def _size(self) -> int | None:
+        """How many numbers are trained, where parameters are known."""
+        trained = [known.shape for known in self.param_dict.values() if known.grad_req != "null"]
+        return sum(map(math.prod, trained)) if self.param_dict else None
+
     def _set_extra(self, extra: Any) -> None:
-        self._history, self._begun = list(extra[0]), bool(extra[1])
+        history, begun = extra
+        size = self._size()
+        for step, change, rho in history:
+            vectors = isinstance(step, NDArray) and isinstance(change, NDArray)
+            if not (vectors and step.shape == change.shape == (history[0][0].size,) and isinstance(rho, Real)):
+                raise FormatError("LBFGS remembers pairs of vectors of one length, with a number for each")
+            if size not in {None, step.size}:
+                raise FormatError(f"they remember changes of {step.size} numbers, and the parameters are {size}")
+        self._history, self._begun = [(step, change, float(rho)) for step, change, rho in history], bool(begun)
 
 
 class _Problem:
     """Weights and gradients as one vector each."""
 
-    def __init__(self, owner: LBFGS, closure: Callable[[], Any], weights: list[NDArray], grads: list[NDArray]) -> None:
+    def __init__(
+        self,
+        owner: LBFGS,
+        closure: Callable[[], Any],
+        weights: list[NDArray],
+        grads: list[NDArray],
+        decays: list[float],
+    ) -> None:
         if not callable(closure):
             raise ArgumentError(f"LBFGS: closure must be a function that computes the loss, got {closure!r}")
         if not weights or len(weights) != len(grads):
@@ -167,14 +225,35 @@ class _Problem:
         if len({(str(w.dtype), w.context) for w in weights}) > 1:
             raise ArgumentError("LBFGS: all weights must be of one type and on one device")
         self._owner, self._closure, self._weights, self._grads = owner, closure, weights, grads
-        self.calls = 0
+        self._decays, self._decaying = decays, any(decays)
+        self._rescale = float(owner.rescale_grad)
+        self.calls, self.loss = 0, math.nan  # the loss of the last call, without decays
         self._first: NDArray | None = None  # the weights before anything was tried
 
     def evaluate(self) -> float:
-        """The loss; gradients are computed with it."""
+        """What is minimized: the loss, and what decays add to it. Gradients are computed with it."""
         self.calls += 1
         loss = self._closure()
-        return float(loss.sum().item()) if isinstance(loss, NDArray) else float(loss)
+        if not isinstance(loss, NDArray | Real):
+            raise ArgumentError(
+                f"LBFGS: closure must return the loss, an array or a number, and returned {loss!r}: it ends with "
+                "'return loss'"
+            )
+        self.loss = self._rescale * (float(loss.sum().item()) if isinstance(loss, NDArray) else float(loss))
+        if not self._decaying:
+            return self.loss
+        with pause():
+            vector = self.weights()
+            return self.loss + 0.5 * _dot(vector, self._decay(vector))
+
+    def _decay(self, vector: NDArray) -> NDArray:
+        """What decays add to the gradient at a vector of all weights."""
+        made, at = [], 0
+        for weight, decay in zip(self._weights, self._decays, strict=True):
+            made.append(decay * vector[at : at + weight.size])
+            at += weight.size
+        joined: NDArray = nd.concat(*made, dim=0)
+        return joined
 
     def weights(self) -> NDArray:
         with pause():
@@ -189,7 +268,7 @@ class _Problem:
             made = made * factor.astype(made.dtype)
             if own.clip_gradient:
                 made = made.clip(-own.clip_gradient, own.clip_gradient)
-            return made + own.wd * self.weights() if own.wd else made
+            return made + self._decay(self.weights()) if self._decaying else made
 
     def move(self, start: NDArray, direction: NDArray, length: float) -> None:
         """Puts weights to a place along a line."""

@@ -95,19 +95,20 @@ class Muon(Composed, Fused):
         self._update_count(indices)
         rates = self._rates(indices)
         others = [i for i, state in enumerate(states) if len(state) == 2]
+        joint = self._joint(grads)
         for i, state in enumerate(states):
             if len(state) == 1:
                 own = masters[i]
                 weight = weights[i] if own is None else own
-                self._step_one(grads, indices[i], weight, grads[i], state, rates[i])
+                self._step_one(joint, indices[i], weight, grads[i], state, rates[i])
                 if own is not None:
                     weights[i][:] = own
         if others:
-            chosen: list[list[Any]] = [[some[i] for i in others] for some in (indices, weights, grads, states, masters)]
+            some: list[list[Any]] = [[one[i] for i in others] for one in (weights, grads, states, masters)]
             by = self.adamw_lr_mult
             table = [(rates[i][0] * by, rates[i][1], rates[i][2]) for i in others]
             rule = "_step_adamw", (self.beta1, self.beta2, self.epsilon, 1.0)
-            self._run(rule, chosen[0], table, *chosen[1:])
+            self._run(rule, [indices[i] for i in others], table, some[0], some[1], some[2], some[3], joint)
 
     def _new(
         self, index: Hashable, weight: NDArray, grad: NDArray, state: Any, rate: tuple[float, float, float]

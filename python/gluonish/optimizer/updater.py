@@ -14,6 +14,7 @@ from gluonish.context import Context
 from gluonish.errors import ArgumentError, FormatError, MXNetError
 from gluonish.lr_scheduler import LRScheduler
 from gluonish.optimizer._names import check_order
+from gluonish.optimizer._operands import as_type
 from gluonish.optimizer._states import Kept, pack, unpack
 from gluonish.optimizer._types import refuse_other_types
 from gluonish.optimizer.base import Optimizer
@@ -92,8 +93,8 @@ class Updater:
         own = self.optimizer
         inner = own._parted(state)[1] if own._has_master(before) else state
         if own._has_master(weight):
-            return own._joined(weight.astype("float32").detach(), _as_type(inner, "float32"))
-        return _as_type(inner, weight.dtype)
+            return own._joined(weight.astype("float32").detach(), as_type(inner, "float32"))
+        return as_type(inner, own._state_type(weight))
 
     def _renew_masters(self, weights: Sequence[tuple["Hashable", NDArray]]) -> None:
         """Copies in float32 of weights that somebody else has written take the new values: a file's, ``set_data``'s.
@@ -177,15 +178,6 @@ class Updater:
         self.states = kept.states
         self.states_synced = dict.fromkeys(kept.states, False)
         self._weights, self._written = {}, {}
-
-
-def _as_type(state: Any, dtype: Any) -> Any:
-    """A state with its arrays in another type."""
-    if isinstance(state, NDArray):
-        return state.astype(dtype, copy=False)
-    if isinstance(state, tuple | list):
-        return type(state)(_as_type(one, dtype) for one in state)
-    return state
 
 
 def _settings(optimizer: Optimizer) -> dict[str, Any]:
