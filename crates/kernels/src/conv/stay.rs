@@ -161,14 +161,7 @@ pub fn blocked_forward(
 ///
 /// # Safety
 /// As `implicit::forward`; `finish` is for `y`.
-unsafe fn general(
-    threads: usize,
-    x: &Planes<f32>,
-    w: &Planes<f32>,
-    y: &Blocked<f32>,
-    how: &How,
-    finish: &Finish<f32>,
-) {
+unsafe fn general(threads: usize, x: &Planes<f32>, w: &Planes<f32>, y: &Blocked<f32>, how: &How, finish: &Finish<f32>) {
     let (plain, _room) = plain_room(y, Slot::Results);
     let room = Scratch::<f32>::take(Slot::Other, y.len(lanes::<f32>()));
     let sums = Blocked { ptr: room.ptr(), ..*y };
