@@ -82,6 +82,8 @@ _CASES = [
     ((1, 2 * _B, 9, 8), (_B, 2 * _B, 3, 3), {"stride": (2, 2), "pad": (1, 1)}),
     ((2, _B, 9, 10), (_B, _B, 3, 3), {"pad": (1, 1)}),
     ((1, _B, 12, 13), (2 * _B, _B, 5, 3), {"dilate": (2, 1), "pad": (3, 0), "stride": (1, 3)}),
+    # Zeros on the left and right alone: rows and columns change places.
+    ((2, _B, 9, 8), (2 * _B, _B, 1, 7), {"pad": (0, 3)}),
     ((1, 2 * _B, 8, 8), (2 * _B, _B, 3, 3), {"num_group": 2, "pad": (1, 1)}),
     ((1, 2 * _B, 8, 8), (2 * _B, 1, 3, 3), {"num_group": 2 * _B, "pad": (1, 1)}),
     ((1, _B, 6, 5), (_B, 2, 3, 3), {"num_group": _B // 2, "stride": (2, 2)}),

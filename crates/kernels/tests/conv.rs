@@ -3,7 +3,9 @@
 mod machine;
 
 use gluonish_base::{DType, Dims, pool};
-use gluonish_kernels::conv::{Algorithm, How, data_grad, forward, weight_grad};
+use gluonish_kernels::conv::{
+    Algorithm, Ending, How, blocked_forward, blocked_weight_grad, data_grad, forward, lanes, weight_grad,
+};
 use gluonish_kernels::{Cx, Mode, Out, View};
 use machine::{alone, each_isa};
 
@@ -27,7 +29,7 @@ struct Case {
     kernel: [usize; 2],
     stride: usize,
     dilate: usize,
-    pad: usize,
+    pad: [usize; 2],
     groups: usize,
     last: bool,
 }
@@ -35,8 +37,9 @@ struct Case {
 impl Case {
     fn how(&self) -> How {
         let all = |v: usize, otherwise: usize| [otherwise, v, v];
-        let (stride, dilate, pad) = (all(self.stride, 1), all(self.dilate, 1), all(self.pad, 0));
-        How { stride, dilate, pad, groups: self.groups, channels_last: self.last }
+        let [above, left] = self.pad;
+        let (stride, dilate) = (all(self.stride, 1), all(self.dilate, 1));
+        How { stride, dilate, pad: [0, above, left], groups: self.groups, channels_last: self.last }
     }
 
     fn out(&self) -> Option<[usize; 2]> {
@@ -89,8 +92,8 @@ impl Made {
                     let to = at(sy, [n, o, i, j]);
                     for tap in 0..case.kernel[0] * case.kernel[1] {
                         let (ky, kx) = (tap / case.kernel[1], tap % case.kernel[1]);
-                        let r = (i * case.stride + ky * case.dilate).wrapping_sub(case.pad);
-                        let c = (j * case.stride + kx * case.dilate).wrapping_sub(case.pad);
+                        let r = (i * case.stride + ky * case.dilate).wrapping_sub(case.pad[0]);
+                        let c = (j * case.stride + kx * case.dilate).wrapping_sub(case.pad[1]);
                         if r >= case.size[0] || c >= case.size[1] {
                             continue;
                         }
@@ -152,7 +155,7 @@ fn cases() -> Vec<Case> {
     let mut i = 0;
     for (inputs, outputs) in channels {
         for size in sizes {
-            for (kernel, pad) in filters {
+            for (kernel, pad) in filters.map(|(kernel, pad)| (kernel, [pad; 2])) {
                 for (stride, dilate) in [(1, 1), (2, 1), (3, 1), (1, 2), (2, 2)] {
                     i += 1;
                     let n = 1 + i % 3;
@@ -171,7 +174,7 @@ fn cases() -> Vec<Case> {
             kernel: [3, 3],
             stride: 2,
             dilate: 1,
-            pad: 1,
+            pad: [1; 2],
             groups,
             last,
         };
@@ -222,7 +225,7 @@ fn large_sums() {
         kernel: [3, 3],
         stride: 1,
         dilate: 1,
-        pad: 1,
+        pad: [1; 2],
         groups: 1,
         last: false,
     };
@@ -240,6 +243,84 @@ fn large_sums() {
             assert!(errors.iter().all(|e| *e < BOUND), "{isa:?} {by:?}: {errors:?}");
         }
     });
+}
+
+/// Taps that look far beyond the images, and strides longer than they are: what is laid out or walked stays bounded.
+#[test]
+fn far_beyond_the_images() {
+    let _alone = alone();
+    let near = Case {
+        n: 2,
+        inputs: 16,
+        outputs: 33,
+        size: [6, 5],
+        kernel: [3, 3],
+        stride: 1,
+        dilate: 1,
+        pad: [1; 2],
+        groups: 1,
+        last: false,
+    };
+    for far in [7, 1000, 1 << 20, 1 << 40] {
+        let strides = Case { stride: far, pad: [far; 2], ..near };
+        for case in [
+            Case { dilate: far, pad: [far; 2], ..near },
+            strides,
+            Case { stride: far, ..near },
+            Case { inputs: 3, ..strides },
+            Case { inputs: 33, groups: 33, ..strides },
+        ] {
+            let Some(m) = Made::new(case) else { unreachable!("{case:?}") };
+            for by in FAST.into_iter().chain([Algorithm::Implicit, Algorithm::Depthwise]) {
+                let errors = m.errors(&m.compute(2, by, None, Mode::Write, f32::NAN), [0.0; 3]);
+                assert!(errors.iter().all(|e| *e < BOUND), "{by:?} {case:?}: {errors:?}");
+            }
+        }
+    }
+}
+
+/// The same for images of a first layer whose results stay blocked.
+#[test]
+fn blocked_results_of_far_taps() {
+    let _alone = alone();
+    let far = 1 << 20;
+    let case = Case {
+        n: 2,
+        inputs: 3,
+        outputs: lanes::<f32>(),
+        size: [6, 5],
+        kernel: [3, 3],
+        stride: 1,
+        dilate: far,
+        pad: [far; 2],
+        groups: 1,
+        last: false,
+    };
+    let (Some(m), Some([h, w])) = (Made::new(case), case.out()) else { unreachable!("{case:?}") };
+    // One block of channels: they are the last axis of the results.
+    let [n, c, h, w] = [case.n, case.outputs, h, w].map(|d| d as isize);
+    let blocked = |plain: &[f32]| -> Vec<f32> {
+        let (c, area) = (case.outputs, (h * w) as usize);
+        (0..plain.len()).map(|i| plain[(i / c / area * c + i % c) * area + i / c % area]).collect()
+    };
+    let (xs, ws) = (case.axes(case.n, 3, case.size).0, case.axes(case.outputs, 3, case.kernel).0);
+    let (ys, bs) = (Dims::of(&[n, 1, h, w, c]), Dims::of(&[c]));
+    let [xt, wt, yt, bt] = [&xs, &ws, &ys, &bs].map(|shape| shape.contiguous_strides());
+    let (y, dw, dy) = (vec![1.0f32; m.dy.len()], vec![1.0f32; m.w.len()], blocked(&m.dy));
+    let shift = vec![0.5f32; case.outputs];
+    let ending = Ending { shift: Some(&view(&shift, &bs, &bt)), ..Ending::default() };
+    let (x, filters, mode) = (view(&m.x, &xs, &xt), view(&m.w, &ws, &wt), Mode::Add);
+    let (cx, how) = (Cx { threads: 2, ..Cx::default() }, case.how());
+    let done = [
+        blocked_forward(&cx, [&x, &filters], &ending, &how, None, &Out { view: view(&y, &ys, &yt), mode }),
+        blocked_weight_grad(&cx, [&x, &view(&dy, &ys, &yt)], &how, None, &Out { view: view(&dw, &ws, &wt), mode }),
+    ];
+    assert!(done.iter().all(Result::is_ok));
+    let wanted: Vec<f32> = m.y_.iter().map(|v| *v as f32 + 1.5).collect();
+    let worst = |got: &[f32], wanted: &[f32]| got.iter().zip(wanted).fold(0.0, |m: f32, (g, w)| m.max((g - w).abs()));
+    assert!(worst(&y, &blocked(&wanted)) < 1e-5);
+    let wanted: Vec<f32> = m.dw_.iter().map(|v| *v as f32 + 1.0).collect();
+    assert!(worst(&dw, &wanted) < 1e-4);
 }
 
 #[test]
@@ -267,16 +348,19 @@ fn bits_do_not_depend_on_threads() {
         kernel: [3, 3],
         stride: 1,
         dilate: 1,
-        pad: 1,
+        pad: [1; 2],
         groups: 1,
         last: false,
     };
     let list = [
         wide,
         Case { stride: 2, ..wide },
-        Case { kernel: [1, 1], pad: 0, ..wide },
-        Case { size: [17, 17], kernel: [1, 7], pad: 3, ..wide },
-        Case { n: 1, inputs: 3, size: [61, 60], kernel: [7, 7], stride: 2, pad: 3, ..wide },
+        Case { kernel: [1, 1], pad: [0; 2], ..wide },
+        Case { size: [17, 17], kernel: [1, 7], pad: [3; 2], ..wide },
+        // Zeros on the left and right alone: rows and columns change places.
+        Case { size: [17, 17], kernel: [1, 7], pad: [0, 3], ..wide },
+        Case { size: [23, 6], kernel: [3, 5], pad: [0, 2], ..wide },
+        Case { n: 1, inputs: 3, size: [61, 60], kernel: [7, 7], stride: 2, pad: [3; 2], ..wide },
         Case { n: 1, inputs: 256, outputs: 256, size: [5, 5], ..wide },
     ];
     for m in list.into_iter().filter_map(Made::new) {

@@ -70,10 +70,26 @@ impl Shape {
         let how = &self.how;
         (self.size[0], self.kernel[0], how.stride[0], how.dilate[0], how.pad[0]) == (1, 1, 1, 1, 0)
     }
+
+    /// Taps do not look far beyond the images: what they look at, zeros included, is laid out in rows by every thread.
+    fn is_near(&self) -> bool {
+        let how = &self.how;
+        let around = |i: usize| {
+            let taps = self.kernel[i].saturating_sub(1).saturating_mul(how.dilate[i]);
+            taps.max(how.pad[i].saturating_mul(2))
+        };
+        let reach = |i: usize| self.size[i].saturating_add(around(i));
+        let channels = self.inputs.max(self.outputs) / how.groups.max(1);
+        let elements = |height: usize, width: usize| channels.saturating_mul(height).saturating_mul(width);
+        elements(reach(1), reach(2)) <= elements(self.size[1], self.size[2]).saturating_mul(2).saturating_add(BESIDE)
+    }
 }
 
 /// Multiplications below which laying images out in blocks costs more than it saves.
 const SMALL: usize = 1 << 18;
+/// Elements that taps may look at in an image that is copied, beyond twice those that it has. With dilations that make it
+/// more, copies take longer than the general way, and there is no end to their memory.
+const BESIDE: usize = 6 << 20;
 /// Channels of a first layer, at most.
 const FEW: usize = 4;
 /// Tiles of 4x4 results from which Winograd's algorithm wins.
@@ -119,14 +135,18 @@ fn few_tiles(shape: &Shape) -> bool {
 
 impl Algorithm {
     /// Whether it can compute this.
-    fn suits(self, shape: &Shape, pass: Pass) -> bool {
+    pub(super) fn suits(self, shape: &Shape, pass: Pass) -> bool {
         let how = &shape.how;
         let groups = how.groups.max(1);
         let whole = |channels: usize| (channels / groups).is_multiple_of(shape.lanes);
         match self {
             Algorithm::Implicit => true,
-            Algorithm::Direct => shape.is_flat() && (groups == 1 || (whole(shape.inputs) && whole(shape.outputs))),
-            Algorithm::First => shape.is_flat() && groups == 1 && shape.inputs <= FEW && pass != Pass::Images,
+            Algorithm::Direct => {
+                shape.is_flat() && shape.is_near() && (groups == 1 || (whole(shape.inputs) && whole(shape.outputs)))
+            }
+            Algorithm::First => {
+                shape.is_flat() && shape.is_near() && groups == 1 && shape.inputs <= FEW && pass != Pass::Images
+            }
             Algorithm::Winograd => {
                 settings().conv != NO_WINOGRAD && shape.is_flat() && winograd::suits(shape.kernel, how)
             }
@@ -177,6 +197,31 @@ mod tests {
             assert_eq!(choose(&shape, pass, None), chosen, "{shape:?} {pass:?}");
             assert_eq!(choose(&shape, pass, Some(Implicit)), Implicit);
             assert_eq!(choose(&Shape { count: 0, ..shape }, pass, Some(Direct)), Implicit);
+        }
+        // (inputs, outputs, size, dilation and padding, whether images are copied)
+        for (inputs, outputs, size, far, direct) in [
+            (512, 256, 33, 36, true),
+            (2048, 256, 33, 12, true),
+            (2048, 256, 33, 36, false),
+            (64, 64, 128, 64, true),
+            (16, 64, 256, 128, false),
+            (64, 64, 1, 100, true),
+            (64, 64, 1, 1000, false),
+            (3, 64, 24, 40, true),
+            (3, 64, 24, 1 << 20, false),
+            (3, 64, 24, usize::MAX, false),
+        ] {
+            let near = shape(inputs, outputs, size, 3, 1);
+            let how = near.how;
+            let dilated = How { dilate: [1, far, far], pad: [0, far, far], ..how };
+            let padded = How { stride: [1, far, far], pad: [0, far, far], ..how };
+            let by = if inputs < 4 { First } else { Direct };
+            for (how, pass) in [(dilated, Pass::Result), (padded, Pass::Result), (dilated, Pass::Filters)] {
+                let far = Shape { how, ..near };
+                let chosen = if direct { by } else { Implicit };
+                assert_eq!(choose(&far, pass, Some(by)), chosen, "{far:?}");
+                assert_eq!(choose_blocked(&far, pass, Some(Direct)) == Direct, direct, "{far:?}");
+            }
         }
         let volume = Shape { size: [4, 56, 56], ..shape(64, 64, 56, 1, 1) };
         assert_eq!(choose(&volume, Pass::Result, Some(Direct)), Implicit);

@@ -124,6 +124,12 @@ pub(super) fn offset(tap: Extent, by: [isize; 3]) -> isize {
     (0..3).map(|i| tap[i] as isize * by[i]).sum()
 }
 
+/// The first place of each phase of an image: places a stride apart are looked at by the same taps. Strides may be longer
+/// than the image; phases that have no place are not even counted.
+pub(super) fn phases(size: Extent, how: &How) -> impl Iterator<Item = Extent> {
+    taps(std::array::from_fn(|i| how.stride[i].min(size[i])))
+}
+
 /// The result that looks with `tap` at the first place of a phase, if there is one.
 pub(super) fn met_by(tap: Extent, phase: Extent, how: &How) -> Option<[isize; 3]> {
     let mut at = [0; 3];
@@ -156,6 +162,15 @@ mod tests {
         ] {
             assert_eq!(how(s, d, p).out(2, size, kernel), out);
         }
+    }
+
+    #[test]
+    fn phases_have_places() {
+        let how = How { stride: [1, 2, usize::MAX], dilate: [1; 3], pad: [0; 3], groups: 1, channels_last: false };
+        let all: Vec<Extent> = phases([1, 5, 3], &how).collect();
+        assert_eq!(all, [[0, 0, 0], [0, 0, 1], [0, 0, 2], [0, 1, 0], [0, 1, 1], [0, 1, 2]]);
+        assert_eq!(phases([1, 1, 3], &how).count(), 3);
+        assert_eq!(phases([1, 0, 3], &how).count(), 0);
     }
 
     #[test]

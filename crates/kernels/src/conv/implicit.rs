@@ -1,7 +1,7 @@
 //! Convolution of any shape as matrix products whose operands are gathered while they are packed: the general way, in all
 //! three passes. A filter gradient is one product over all places of all images, so that no partial sums are added.
 use super::gather::{Gather, Scan};
-use super::geometry::{Extent, How, Planes, looks_at, met_by, offset, taps};
+use super::geometry::{Extent, How, Planes, looks_at, met_by, offset, phases, taps};
 use super::operand::{Channels, FilterGrads, Filters, Lattice};
 use crate::gemm::{Affine, Identity, Mat, Product, Real, gemm, gemm_batch};
 use crate::view::Mode;
@@ -72,8 +72,7 @@ impl<T> Wrapped<T> {
 /// As for `forward`, with `x` as the result.
 pub(super) unsafe fn data_grad<T: Real>(threads: usize, [dy, w, dx]: [&Planes<T>; 3], how: &How, mode: Mode) {
     let (inputs, outputs) = (w.channels, w.count / how.groups);
-    // Strides may be longer than the images: phases that have no place are not even counted.
-    for phase in taps(std::array::from_fn(|i| how.stride[i].min(dx.size[i]))) {
+    for phase in phases(dx.size, how) {
         let grid: Extent = std::array::from_fn(|i| dx.size[i].saturating_sub(phase[i]).div_ceil(how.stride[i]));
         let places: usize = grid.iter().product();
         let met: Vec<(Extent, [isize; 3])> = taps(w.size).filter_map(|t| Some((t, met_by(t, phase, how)?))).collect();

@@ -3,16 +3,19 @@
 use super::geometry::{How, Planes};
 use crate::gemm::{Real, Scratch, Slot};
 use std::any::Any;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, HashMap};
 use std::marker::PhantomData;
 use std::num::NonZeroU64;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 /// The name of a storage's contents: a number and a version (`Cx::stamp`).
 pub(crate) type Stamp = (NonZeroU64, u32);
 
 /// Bytes that are kept, at most.
 const LIMIT: usize = 256 << 20;
+/// Entries that are kept, at most: several times those of the largest networks. Nobody says when filters have died; small
+/// ones would fill the store before their bytes do.
+const ENTRIES: usize = 4096;
 
 /// Memory for elements, aligned to lines of the cache as whole vectors want it.
 pub(super) struct Buffer<T> {
@@ -42,7 +45,7 @@ impl<T: Real> Buffer<T> {
 }
 
 /// What something is derived from, and how.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Key {
     /// The algorithm and the pass, and what else the derived values depend on.
     pub made: (&'static str, How, [usize; 3]),
@@ -65,24 +68,52 @@ impl Key {
         }
     }
 
-    /// The same with another version of the contents.
-    fn follows(&self, other: &Key) -> bool {
-        Key { stamp: (self.stamp.0, other.stamp.1), ..*self } == *other
+    /// The same for every version of the contents.
+    fn name(&self) -> Key {
+        Key { stamp: (self.stamp.0, 0), ..*self }
     }
 }
 
 struct Entry {
-    key: Key,
+    version: u32,
+    /// When it was used last: a number in `Store::by_use`.
+    used: u64,
     bytes: usize,
     buffer: Arc<dyn Any + Send + Sync>,
 }
 
+/// One entry for each name, that of the version which was asked for last.
+#[derive(Default)]
 struct Store {
-    entries: VecDeque<Entry>,
+    entries: HashMap<Key, Entry>,
+    /// Names in the order in which they were used.
+    by_use: BTreeMap<u64, Key>,
+    uses: u64,
     bytes: usize,
 }
 
-static STORE: Mutex<Store> = Mutex::new(Store { entries: VecDeque::new(), bytes: 0 });
+static STORE: LazyLock<Mutex<Store>> = LazyLock::new(Mutex::default);
+
+impl Store {
+    fn put(&mut self, name: Key, version: u32, bytes: usize, buffer: Arc<dyn Any + Send + Sync>) {
+        self.take(&name);
+        self.uses += 1;
+        self.bytes += bytes;
+        self.by_use.insert(self.uses, name);
+        self.entries.insert(name, Entry { version, used: self.uses, bytes, buffer });
+        while self.bytes > LIMIT || self.entries.len() > ENTRIES {
+            let Some(oldest) = self.by_use.first_entry().map(|e| *e.get()) else { return };
+            self.take(&oldest);
+        }
+    }
+
+    fn take(&mut self, name: &Key) -> Option<Entry> {
+        let entry = self.entries.remove(name)?;
+        self.by_use.remove(&entry.used);
+        self.bytes -= entry.bytes;
+        Some(entry)
+    }
+}
 
 /// What is derived from filters: kept for the next time, or not.
 pub(super) enum Derived<T: Real> {
@@ -91,10 +122,10 @@ pub(super) enum Derived<T: Real> {
 }
 
 impl<T: Real> Derived<T> {
-    /// What `make` derives in memory for `len` elements, all of which it writes. Without a key it is for this time alone, in
-    /// the scratch memory of `slot`.
+    /// What `make` derives in memory for `len` elements, all of which it writes. Without a key, or where there is nothing to
+    /// derive, it is for this time alone, in the scratch memory of `slot`.
     pub(super) fn new(key: Option<Key>, slot: Slot, len: usize, make: impl FnOnce(*mut T)) -> Derived<T> {
-        let Some(key) = key else {
+        let Some(key) = key.filter(|_| len > 0) else {
             let room = Scratch::take(slot, len);
             make(room.ptr());
             return Derived::Once(room);
@@ -113,21 +144,18 @@ impl<T: Real> Derived<T> {
 /// What `make` derives in memory for `len` elements, all of which it writes; or what it has derived before from the same
 /// contents.
 fn kept<T: Real>(key: Key, len: usize, make: impl FnOnce(*mut T)) -> Arc<Buffer<T>> {
+    let (name, version) = (key.name(), key.stamp.1);
     let mut old = None;
     {
         let mut store = STORE.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(i) = store.entries.iter().position(|e| e.key.follows(&key))
-            && let Some(entry) = store.entries.remove(i)
-        {
-            let found = entry.buffer.clone().downcast::<Buffer<T>>();
-            if entry.key == key
+        if let Some(entry) = store.take(&name) {
+            let found = entry.buffer.downcast::<Buffer<T>>();
+            if entry.version == version
                 && let Ok(found) = found
             {
-                store.entries.push_back(entry);
+                store.put(name, version, entry.bytes, found.clone());
                 return found;
             }
-            store.bytes -= entry.bytes;
-            drop(entry);
             // Its memory serves again, unless somebody still reads it.
             old = found.ok().and_then(|b| Arc::try_unwrap(b).ok());
         }
@@ -137,15 +165,7 @@ fn kept<T: Real>(key: Key, len: usize, make: impl FnOnce(*mut T)) -> Arc<Buffer<
     let bytes = buffer.bytes();
     let buffer = Arc::new(buffer);
     if bytes <= LIMIT {
-        let mut store = STORE.lock().unwrap_or_else(PoisonError::into_inner);
-        store.entries.retain(|e| e.key != key);
-        store.entries.push_back(Entry { key, bytes, buffer: buffer.clone() });
-        store.bytes = store.entries.iter().map(|e| e.bytes).sum();
-        while store.bytes > LIMIT
-            && let Some(oldest) = store.entries.pop_front()
-        {
-            store.bytes -= oldest.bytes;
-        }
+        STORE.lock().unwrap_or_else(PoisonError::into_inner).put(name, version, bytes, buffer.clone());
     }
     buffer
 }
@@ -191,5 +211,31 @@ mod tests {
         }
         let store = STORE.lock().unwrap_or_else(PoisonError::into_inner);
         assert!(store.bytes <= LIMIT && store.entries.len() <= 16, "{} in {}", store.bytes, store.entries.len());
+    }
+
+    #[test]
+    fn what_was_not_used_for_longest_goes_first() {
+        let mut store = Store::default();
+        let name = |i: usize| key(i as u64 + 1, 0);
+        (0..ENTRIES).for_each(|i| store.put(name(i), 0, 64, Arc::new(())));
+        let first = store.take(&name(0)).map(|e| e.bytes);
+        assert_eq!(first, Some(64));
+        store.put(name(0), 1, 128, Arc::new(()));
+        // One more than there is room for: the second is the oldest now.
+        store.put(name(ENTRIES), 0, 64, Arc::new(()));
+        assert!(!store.entries.contains_key(&name(1)));
+        assert_eq!(store.entries.get(&name(0)).map(|e| (e.version, e.bytes)), Some((1, 128)));
+        assert_eq!((store.entries.len(), store.by_use.len()), (ENTRIES, ENTRIES));
+        assert_eq!(store.bytes, 64 * ENTRIES + 64);
+        // A large one takes the place of many.
+        store.put(name(2), 0, LIMIT, Arc::new(()));
+        assert_eq!((store.entries.len(), store.by_use.len(), store.bytes), (1, 1, LIMIT));
+    }
+
+    #[test]
+    fn nothing_is_not_kept() {
+        let empty = key(u64::MAX - 3, 0);
+        assert!(matches!(Derived::<f32>::new(Some(empty), Slot::B, 0, |_| ()), Derived::Once(_)));
+        assert!(matches!(Derived::<f32>::new(Some(empty), Slot::B, 1, |_| ()), Derived::Kept(_)));
     }
 }

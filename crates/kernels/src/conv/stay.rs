@@ -130,8 +130,14 @@ pub fn blocked_forward(
         };
         if x.ndim() == 4 {
             let planes = Planes::<f32>::new(x, false)?;
+            let few = Algorithm::First.suits(&plain::shape(&planes, &filters, how), Pass::Result);
             // SAFETY: as in `to_blocked_view`.
-            unsafe { first::forward(cx.threads, &planes, &filters, y, how, &finish) };
+            unsafe {
+                match few {
+                    true => first::forward(cx.threads, &planes, &filters, y, how, &finish),
+                    false => general(cx.threads, &planes, &filters, y, how, &finish),
+                }
+            }
             return Ok(());
         }
         let (images, _room) = dense(cx, x, filters.channels * how.groups)?;
@@ -143,15 +149,28 @@ pub fn blocked_forward(
                 fast::forward(by, cx.threads, [&images, y], &filters, how, &finish, kept);
                 return Ok(());
             }
-            let ((px, _a), (py, _b)) = (plain_room(&images, Slot::Images), plain_room(y, Slot::Results));
-            from_blocked(cx.threads, &images, &px, false);
-            implicit::forward(cx.threads, [&px, &filters, &py], None, how, Mode::Write);
-            let room = Scratch::<f32>::take(Slot::Other, y.len(lanes::<f32>()));
-            to_blocked(cx.threads, &py, &Blocked { ptr: room.ptr(), ..*y });
-            end(&Blocked { ptr: room.ptr(), ..*y }, y, &finish);
+            let (planes, _room) = plain_room(&images, Slot::Images);
+            from_blocked(cx.threads, &images, &planes, false);
+            general(cx.threads, &planes, &filters, y, how, &finish);
         }
         Ok(())
     })
+}
+
+/// The general way from plain images to blocked results.
+///
+/// # Safety
+/// As `implicit::forward`; `finish` is for `y`.
+unsafe fn general(threads: usize, x: &Planes<f32>, w: &Planes<f32>, y: &Blocked<f32>, how: &How, finish: &Finish<f32>) {
+    let (plain, _room) = plain_room(y, Slot::Results);
+    let room = Scratch::<f32>::take(Slot::Other, y.len(lanes::<f32>()));
+    let sums = Blocked { ptr: room.ptr(), ..*y };
+    // SAFETY: the caller's; there is room for the results in both layouts.
+    unsafe {
+        implicit::forward(threads, [x, w, &plain], None, how, Mode::Write);
+        to_blocked(threads, &plain, &sums);
+        end(&sums, y, finish);
+    }
 }
 
 /// The shape of blocked images as that of plain ones; nothing is read through it.
@@ -225,8 +244,17 @@ pub fn blocked_weight_grad(
     let (grads, _room) = dense(cx, dy, filters.count)?;
     if x.ndim() == 4 {
         let planes = Planes::<f32>::new(x, false)?;
+        let few = Algorithm::First.suits(&plain::shape(&planes, &filters, how), Pass::Filters);
         // SAFETY: as in `to_blocked_view`.
-        unsafe { first::weight_grad(cx.threads, &planes, &grads, &filters, how, add) };
+        unsafe {
+            if few {
+                first::weight_grad(cx.threads, &planes, &grads, &filters, how, add);
+            } else {
+                let (dy, _room) = plain_room(&grads, Slot::Results);
+                from_blocked(cx.threads, &grads, &dy, false);
+                implicit::weight_grad(cx.threads, [&planes, &dy, &filters], how, out.mode);
+            }
+        }
         return Ok(());
     }
     let (images, _other) = dense(cx, x, filters.channels * how.groups)?;

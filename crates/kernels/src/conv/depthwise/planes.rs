@@ -150,7 +150,7 @@ impl<T: Real> Work<T> for Backward<'_, T> {
     unsafe fn run<S: Simd<T = T>>(self) {
         let (dx, [_, kh, kw]) = (self.dx, self.w.size);
         let blocks = dx.channels.div_ceil(S::LANES);
-        let work = dx.width * kh * kw * S::LANES / (self.how.stride[1] * self.how.stride[2]);
+        let work = dx.width * kh * kw * S::LANES / self.how.stride[1].saturating_mul(self.how.stride[2]);
         let cut = Cut::new(blocks, dx.count * dx.height, work.max(1));
         pool::run(cut.tasks(), self.threads, |i| {
             let (block, lines) = cut.task(i);
@@ -187,7 +187,7 @@ impl<S: Simd> Body for BackwardLines<'_, S> {
             // Columns of filters by what they leave when divided by the stride, each part backwards.
             let mut to = own;
             for row in 0..kh {
-                for phase in 0..sx {
+                for phase in 0..sx.min(kw) {
                     for tap in (phase..kw).step_by(sx).rev() {
                         S::store(to, S::load(self.w.add((row * kw + tap) * lanes)));
                         to = to.add(lanes);
@@ -214,7 +214,7 @@ impl<S: Simd> Body for BackwardLines<'_, S> {
                 for first in 0..sx.min(dx.width) {
                     let phase = (first + px) % sx;
                     let taps = kw.saturating_sub(phase).div_ceil(sx);
-                    let before: usize = (0..phase).map(|p| kw.saturating_sub(p).div_ceil(sx)).sum();
+                    let before: usize = (0..phase.min(kw)).map(|p| kw.saturating_sub(p).div_ceil(sx)).sum();
                     let column = ((first + px - phase) / sx) as isize + 1 - taps as isize;
                     let l = Line {
                         x: source.wrapping_add(r * dy.width * lanes).cast_const(),

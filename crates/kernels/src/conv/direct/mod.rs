@@ -8,7 +8,7 @@ mod sweep;
 mod tile;
 
 use super::blocked::{Blocked, Finish, lanes};
-use super::geometry::{How, Planes, met_by, offset, taps};
+use super::geometry::{How, Planes, met_by, offset, phases, taps};
 use super::kept::{Derived, Key, Stamp};
 use crate::gemm::{Real, Scratch, Slot};
 use band::Source;
@@ -38,7 +38,7 @@ fn target<T: Real>(y: &Blocked<T>, lanes: usize) -> Target<T> {
     }
 }
 
-/// Packed filters: the taps at `offsets`, which are those of a phase.
+/// Packed filters: the taps at `offsets`, which are those of a phase (the only one is `[0, 0]` going forward).
 ///
 /// # Safety
 /// As `pack`.
@@ -47,12 +47,13 @@ unsafe fn packed<T: Real>(
     w: &Planes<T>,
     how: &How,
     way: Way,
-    (phase, offsets): (usize, &[isize]),
+    (phase, offsets): ([usize; 2], &[isize]),
     stamp: Option<Stamp>,
 ) -> Derived<T> {
     let lanes = lanes::<T>();
     let len = packed_len(w.count / how.groups, w.channels, how.groups, offsets.len(), lanes);
-    let key = stamp.map(|stamp| Key::new(("direct", *how, [lanes, way as usize, phase]), w, stamp));
+    let made = if way == Way::Forward { "direct" } else { "direct backwards" };
+    let key = stamp.map(|stamp| Key::new((made, *how, [lanes, phase[0], phase[1]]), w, stamp));
     // SAFETY: the caller's; there are as many elements as the packed filters have.
     Derived::new(key, Slot::B, len, |to| unsafe { pack(threads, w, how.groups, way, offsets, to) })
 }
@@ -82,7 +83,7 @@ pub(crate) unsafe fn forward<T: Real>(
     let offsets: Vec<isize> = taps(w.size).map(|t| offset(t, w.by)).collect();
     // SAFETY: the caller's.
     unsafe {
-        let filters = packed(threads, w, how, Way::Forward, (0, &offsets), stamp);
+        let filters = packed(threads, w, how, Way::Forward, ([0, 0], &offsets), stamp);
         let sweep = Sweep {
             source: source(x, groups, lanes),
             grid: [y.height, y.width],
@@ -114,8 +115,8 @@ pub(crate) unsafe fn data_grad<T: Real>(
 ) {
     let (lanes, groups) = (lanes::<T>(), how.groups);
     let finish = Finish::plain(add);
-    for (number, phase) in taps(how.stride).enumerate() {
-        let size = [dx.height, dx.width];
+    let size = [dx.height, dx.width];
+    for phase in phases([1, dx.height, dx.width], how) {
         let grid = [1, 2].map(|i| size[i - 1].saturating_sub(phase[i]).div_ceil(how.stride[i]));
         let met: Vec<_> = taps(w.size).filter_map(|t| Some((t, met_by(t, phase, how)?))).collect();
         if met.is_empty() && add {
@@ -126,7 +127,7 @@ pub(crate) unsafe fn data_grad<T: Real>(
         let whole = target(dx, lanes);
         // SAFETY: the caller's; phases are different places.
         unsafe {
-            let filters = packed(threads, w, how, Way::Backward, (number, &offsets), stamp);
+            let filters = packed(threads, w, how, Way::Backward, ([phase[1], phase[2]], &offsets), stamp);
             let sweep = Sweep {
                 source: source(dy, groups, lanes),
                 grid,

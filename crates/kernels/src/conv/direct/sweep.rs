@@ -166,9 +166,9 @@ impl Plan {
         let per_run = s.run * vectors * S::LANES * value;
         let depth = if s.finish.add { runs } else { (FILTERS / per_run.max(1)).max(1) };
         let depth = runs.div_ceil(runs.div_ceil(depth).max(1)).max(1);
-        // The images under a band, without what it shares with others.
-        let under =
-            s.source.planes * unit * value * if flat { grid[1] } else { grid[0] * s.step[0] * grid[1] * s.step[1] };
+        // The images under all places. The distance to a neighbour may be any where there is none.
+        let across = |i: usize| grid[i].saturating_mul(if flat { 1 } else { s.step[i] });
+        let under = (s.source.planes * unit * value).saturating_mul(across(0)).saturating_mul(across(1));
         let pieces = if flat { grid[1].div_ceil(pixels) } else { grid[0] };
         let mut bands = under.div_ceil(BAND).clamp(1, pieces);
         let work = grid[0] * grid[1] * runs.max(1) * s.run * s.blocks;
