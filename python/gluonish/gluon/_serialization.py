@@ -11,6 +11,7 @@ from gluonish.context import from_index
 from gluonish.errors import ArgumentError, DTypeError, FormatError
 from gluonish.gluon._arguments import Contexts, device_indices
 from gluonish.gluon._errors import ParameterError
+from gluonish.gluon._full_names import full_names
 from gluonish.gluon._other_names import here, in_mxnet
 from gluonish.gluon._parameter import Constant, Parameter
 
@@ -67,7 +68,7 @@ def resolved(
 
     Names of old files are full ones, or those without the prefix; other libraries' layers have other names.
     """
-    full = {parameter.name: path for path, parameter in paths.items()}
+    full = {name: path for name, (path, _) in full_names(paths.items(), prefix).items()}
     found: dict[str, NDArray] = {}
     called: dict[str, str] = {}
     for name, array in arrays.items():

@@ -7,6 +7,7 @@ from typing import Any
 from gluonish._types import ArrayLike
 from gluonish.errors import ArgumentError
 from gluonish.gluon import _naming
+from gluonish.gluon._full_names import full_names
 from gluonish.gluon._other_names import in_mxnet
 from gluonish.gluon._parameter import Constant, Parameter
 from gluonish.gluon._parameter_dict import ParameterDict
@@ -190,6 +191,8 @@ class Tree(Stateful):
     def collect_params(self, select: str | None = None) -> ParameterDict:
         """The parameters of the block and of all below it by full name, or those whose names match a pattern.
 
+        Of several parameters of one name, as copies of blocks have them, the later ones are called after their paths.
+
         >>> from gluonish.gluon import Block
         >>> net = Block(prefix="net_")
         >>> net.scale, net.shift = Parameter(shape=(1,)), Parameter(shape=(1,))
@@ -197,11 +200,14 @@ class Tree(Stateful):
         (['net_scale', 'net_shift'], ['net_scale'])
         """
         pattern = _pattern(self, select)
+        paths = (
+            (f"{at}.{name}" if at else name, parameter)
+            for at, block in walk(self)
+            for name, parameter in own_parameters(block).items()
+        )
+        named = full_names(paths, self._params.prefix)
         found = ParameterDict(self._params.prefix)
-        for _, block in walk(self):
-            for parameter in own_parameters(block).values():
-                if pattern.match(parameter.name):
-                    found.update({parameter.name: parameter})
+        found.update({name: parameter for name, (_, parameter) in named.items() if pattern.match(name)})
         return found
 
 
