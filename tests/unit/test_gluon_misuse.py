@@ -155,11 +155,10 @@ def test_a_step_after_a_cast(before, after, how):
     narrow = before == "float16" and not how
     with pytest.warns(UserWarning, match="float16") if narrow else contextlib.nullcontext():
         learn(trainer, net)
-    kept = value(net)
     net.cast(after)
-    with pytest.raises(TypeError, match=f"'net_weight' is {after}.*another type.*another Trainer"):
-        learn(trainer, net)
-    assert value(net) == pytest.approx(kept, rel=1e-3)
+    learn(trainer, net)
+    assert str(net.weight.data().dtype) == after
+    assert value(net) == pytest.approx(1 - 2 * 0.001, abs=6e-4)  # two steps of Adam, on values 5e-4 apart
 
 
 def test_inputs_of_another_type_after_a_cast():
