@@ -328,6 +328,18 @@ class TestBuffers:
         net.register_buffer("steps", [[2]])
         assert net.steps.shape == (1, 1)
 
+    def test_no_parameter_and_no_block_takes_its_name(self):
+        block = gluon.Block()
+        block.register_buffer("steps", [1])
+        for other in (gluon.Parameter("p", shape=(1,)), Dense(1)):
+            with pytest.raises(TypeError, match=f"'steps' is a buffer, and cannot become a {type(other).__name__}"):
+                block.steps = other
+        assert block.steps.tolist() == [1]
+        assert not block.collect_params()
+        del block.steps
+        block.steps = gluon.Parameter("p", shape=(1,))
+        assert [path for path, _ in block.named_parameters()] == ["steps"]
+
     def test_written_while_recording(self):
         class Counting(gluon.Block):
             def __init__(self):

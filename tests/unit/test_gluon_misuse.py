@@ -95,7 +95,25 @@ def test_refused(make, message):
         make()
 
 
-def test_a_block_without_its_init():
+@pytest.mark.parametrize(
+    "do",
+    [
+        lambda block: block(nd.ones(1)),
+        repr,
+        lambda block: block.initialize(),
+        lambda block: block.collect_params(),
+        lambda block: list(block.named_parameters()),
+        lambda block: block.name,
+        lambda block: block.prefix,
+        lambda block: block.params,
+        lambda block: block.cast("float16"),
+        lambda block: block.save_parameters("never.params"),
+        lambda block: block.register_buffer("steps", [1]),
+        lambda block: nn.Sequential().add(block),
+        lambda block: gluon.Trainer(block, "sgd"),
+    ],
+)
+def test_a_block_without_its_init(do):
     class Bare(gluon.Block):
         def __init__(self):
             self.width = 3
@@ -104,7 +122,7 @@ def test_a_block_without_its_init():
             return x
 
     with pytest.raises(mx.MXNetError, match=r"Bare: its __init__ does not call super\(\).__init__\(\)"):
-        Bare()(nd.ones(1))
+        do(Bare())
 
 
 @pytest.mark.parametrize(

@@ -100,8 +100,8 @@ def load(
     missing = [name for name, parameter in parameters.items() if id(parameter) not in given]
     if missing and not options.allow_missing:
         raise ParameterError(
-            f"parameter {_listed(missing)} is missing in {source}, which has {_listed(arrays)}; set allow_missing=True "
-            "to leave it as it is"
+            f"parameter {_listed(missing)} is missing in {source}, which has "
+            f"{_listed(called.get(name, name) for name in arrays)}; set allow_missing=True to leave it as it is"
         )
     extra = [name for name in arrays if name not in parameters]
     if extra and not options.ignore_extra:

@@ -11,7 +11,7 @@ from gluonish.gluon._full_names import full_names
 from gluonish.gluon._other_names import in_mxnet
 from gluonish.gluon._parameter import Constant, Parameter
 from gluonish.gluon._parameter_dict import ParameterDict
-from gluonish.gluon._state import State, Stateful, guard, place
+from gluonish.gluon._state import State, Stateful, Unmade, guard, place
 from gluonish.gluon._walk import GLUONS, by_path, holds, own_parameters, walk
 
 __all__ = ["Tree"]
@@ -35,12 +35,12 @@ class _BufferAttribute:
 class Tree(Stateful):
     """What a block owns: children, parameters and buffers, which are its attributes."""
 
-    _prefix: str
-    _name: str
+    _prefix: str = Unmade()  # type: ignore[assignment]
+    _name: str = Unmade()  # type: ignore[assignment]
     _empty_prefix: bool
-    _params: ParameterDict
+    _params: ParameterDict = Unmade()  # type: ignore[assignment]
     _reg_params: dict[str, Parameter]  # those that are attributes
-    _children: dict[str, Any]
+    _children: dict[str, Any] = Unmade()  # type: ignore[assignment]
 
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
         if not isinstance(prefix, str | None):
@@ -223,10 +223,11 @@ def _pattern(block: Tree, select: str | None) -> "re.Pattern[str]":
 
 def _refuse_other_kind(block: Tree, name: str, value: Any, kind: type) -> None:
     existing = block.__dict__.get(name)
-    if isinstance(existing, kind):
+    buffer = name in block._gluonish.buffers
+    if buffer or isinstance(existing, kind):
         raise ArgumentError(
-            f"{block._gluonish.label}: the attribute '{name}' is a {type(existing).__name__}, and cannot become a "
-            f"{type(value).__name__}; del it first"
+            f"{block._gluonish.label}: the attribute '{name}' is a {'buffer' if buffer else type(existing).__name__}, "
+            f"and cannot become a {type(value).__name__}; del it first"
         )
 
 
