@@ -6,7 +6,7 @@ from typing import Any
 from gluonish import nd
 from gluonish._core import NDArray
 from gluonish.gluon.rnn._sequence import CellError, Lengths, Steps, merged, split, time_axis
-from gluonish.gluon.rnn.cell import GatedCell, RecurrentCell, StateInfo, Unrolled, lstm_step, states_of
+from gluonish.gluon.rnn.cell import GatedCell, RecurrentCell, StateInfo, Unrolled, lstm_step, products, states_of
 from gluonish.gluon.rnn.modifier import ModifierCell, freed, probability
 from gluonish.gluon.rnn.stack import steps_alone
 
@@ -82,7 +82,7 @@ class LSTMPCell(GatedCell):
         h2h_bias: NDArray,
     ) -> tuple[NDArray, list[NDArray]]:
         r, c = states_of(self, inputs, states)
-        i2h, h2h = self._products(F, inputs, r, (i2h_weight, h2h_weight, i2h_bias, h2h_bias))
+        i2h, h2h = products(self, F, inputs, r, (i2h_weight, h2h_weight, i2h_bias, h2h_bias))
         h, c = lstm_step(F, i2h + h2h, c, 1, "tanh")
         r = F.FullyConnected(h, h2r_weight, num_hidden=self._projection_size, no_bias=True)
         return r, [r, c]
