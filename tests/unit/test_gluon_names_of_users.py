@@ -222,6 +222,14 @@ def test_parameters_say_which_names_are_theirs():
             def _place(self):
                 return "here"
 
+    class Assigned(gluon.Parameter):
+        def __init__(self, *args, **kwargs):
+            super().__init__(*args, **kwargs)
+            self._place = "here"
+
+    with pytest.raises(TypeError, match="class Assigned: Parameter itself has a method called _place; call the attr"):
+        Assigned("weight", shape=(2,))
+
     class Free(gluon.Parameter):
         def _load(self):
             return "the user's"
