@@ -7,7 +7,7 @@ import warnings
 import pytest
 
 from gluonish import autograd, gluon, nd
-from gluonish.gluon import loss, nn, rnn
+from gluonish.gluon import contrib, loss, nn, rnn
 
 # What Gluon's own blocks have, in MXNet too: names that subclasses share with their base.
 GLUONS = {
@@ -72,7 +72,17 @@ LAYERS = {
     "_modified _hidden_size _input_size": [lambda: rnn.GRUCell(2)],
     "_modified _hidden_size _input_size _activation": [lambda: rnn.RNNCell(2)],
     "_modified _hidden_size _input_size _activation _recurrent_activation": [lambda: rnn.LSTMCell(2)],
-    "_modified": [rnn.SequentialRNNCell, rnn.HybridSequentialRNNCell, lambda: rnn.ResidualCell(rnn.RNNCell(2))],
+    "_modified _hidden_size _input_size _projection_size": [lambda: contrib.rnn.LSTMPCell(2, 1)],
+    "_modified _activation _channel_axis _conv_layout _h2h_dilate _h2h_kernel _h2h_pad _hidden_channels _i2h_dilate "
+    "_i2h_kernel _i2h_pad _input_shape _state_shape": [
+        lambda: contrib.rnn.Conv1DRNNCell((1, 5), 2, 3, 3),
+        lambda: contrib.rnn.Conv2DLSTMCell((1, 5, 5), 2, 3, 3),
+        lambda: contrib.rnn.Conv3DGRUCell((1, 5, 5, 5), 2, 3, 3),
+    ],
+    "_modified": [
+        *(rnn.SequentialRNNCell, rnn.HybridSequentialRNNCell, lambda: rnn.ResidualCell(rnn.RNNCell(2))),
+        lambda: contrib.rnn.VariationalDropoutCell(rnn.RNNCell(2)),
+    ],
     "_modified _output_prefix": [lambda: rnn.BidirectionalCell(rnn.RNNCell(2), rnn.RNNCell(2))],
     "_modified _axes _rate": [lambda: rnn.DropoutCell(0.5)],
     "_modified _prev_output": [lambda: rnn.ZoneoutCell(rnn.RNNCell(2))],
