@@ -60,7 +60,7 @@ MODULES: list[tuple[str, ...]] = [
     (
         *("gluon.parameter", "gluon._parameter", "gluon._parameter_dict", "gluon._errors", "gluon._serialization"),
         *("gluon.utils", "gluon._naming", "gluon._arguments", "gluon._freshness", "gluon._state"),
-        *("gluon._other_names",),
+        *("gluon._full_names", "gluon._other_names"),
     ),
     (
         "gluon.block",

@@ -155,11 +155,51 @@ class TestCollecting:
         assert len(block.collect_params()) == len(dict(block.named_parameters())) == 2
         assert len(dict(block.named_parameters(remove_duplicate=False))) == 4
 
-    def test_one_name_for_two_parameters(self):
-        block = gluon.Block()
+    def test_of_two_parameters_of_one_name_the_later_is_called_after_its_path(self):
+        block = gluon.Block(prefix="net_")
         block.a, block.b = Dense(2, prefix="x_"), Dense(2, prefix="x_")
-        with pytest.raises(AssertionError, match="two parameters are called 'x_weight'"):
-            block.collect_params()
+        block.c = gluon.Parameter(shape=(1,))
+        block.c.name = "net_b_bias"  # which the name after the path must not take
+        params = block.collect_params()
+        assert list(params) == ["net_b_bias", "x_weight", "x_bias", "net_b_weight", "net_b_bias1"]
+        assert params["x_weight"] is block.a.weight
+        assert params["net_b_weight"] is block.b.weight
+        assert params["net_b_bias1"] is block.b.bias
+        assert list(block.collect_params("net_b_w")) == ["net_b_weight"]
+        assert "\n  net_b_weight: Parameter x_weight (" in repr(params)
+
+    def test_a_block_and_its_copy_in_one_network(self, tmp_path):
+        class Agent(gluon.Block):
+            def __init__(self, **kwargs):
+                super().__init__(**kwargs)
+                with self.name_scope():
+                    self.online = Dense(2, in_units=3)
+                self.online.initialize()
+                self.target = copy.deepcopy(self.online)
+
+            def forward(self, x):
+                return self.online(x) - self.target(x)
+
+        agent, x = Agent(), nd.ones((1, 3))
+        agent.target.setattr("grad_req", "null")
+        assert len(agent.collect_params()) == 4
+        trainer = gluon.Trainer(agent, "sgd", {"learning_rate": 1})
+        assert agent(x).tolist() == [[0, 0]]
+        with autograd.record():
+            loss = agent(x).sum()
+        loss.backward()
+        trainer.step(1)
+        stepped = agent(x)
+        np.testing.assert_allclose(stepped.asnumpy(), [[-4, -4]], rtol=1e-5)
+        for save, load in (("save_parameters", "load_parameters"), ("save_params", "load_params")):
+            other = Agent()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DeprecationWarning)
+                getattr(agent, save)(tmp_path / "agent")
+                getattr(other, load)(tmp_path / "agent")
+            assert other(x).tolist() == stepped.tolist()
+        agent.initialize("zeros", force_reinit=True)
+        assert agent.target.weight.data().sum().item() == 0
 
     def test_parameters_that_are_no_attributes(self):
         block = gluon.Block(prefix="b_")
@@ -287,6 +327,18 @@ class TestBuffers:
         net.register_buffer("steps", [1])
         net.register_buffer("steps", [[2]])
         assert net.steps.shape == (1, 1)
+
+    def test_no_parameter_and_no_block_takes_its_name(self):
+        block = gluon.Block()
+        block.register_buffer("steps", [1])
+        for other in (gluon.Parameter("p", shape=(1,)), Dense(1)):
+            with pytest.raises(TypeError, match=f"'steps' is a buffer, and cannot become a {type(other).__name__}"):
+                block.steps = other
+        assert block.steps.tolist() == [1]
+        assert not block.collect_params()
+        del block.steps
+        block.steps = gluon.Parameter("p", shape=(1,))
+        assert [path for path, _ in block.named_parameters()] == ["steps"]
 
     def test_written_while_recording(self):
         class Counting(gluon.Block):

@@ -95,7 +95,25 @@ def test_refused(make, message):
         make()
 
 
-def test_a_block_without_its_init():
+@pytest.mark.parametrize(
+    "do",
+    [
+        lambda block: block(nd.ones(1)),
+        repr,
+        lambda block: block.initialize(),
+        lambda block: block.collect_params(),
+        lambda block: list(block.named_parameters()),
+        lambda block: block.name,
+        lambda block: block.prefix,
+        lambda block: block.params,
+        lambda block: block.cast("float16"),
+        lambda block: block.save_parameters("never.params"),
+        lambda block: block.register_buffer("steps", [1]),
+        lambda block: nn.Sequential().add(block),
+        lambda block: gluon.Trainer(block, "sgd"),
+    ],
+)
+def test_a_block_without_its_init(do):
     class Bare(gluon.Block):
         def __init__(self):
             self.width = 3
@@ -104,7 +122,7 @@ def test_a_block_without_its_init():
             return x
 
     with pytest.raises(mx.MXNetError, match=r"Bare: its __init__ does not call super\(\).__init__\(\)"):
-        Bare()(nd.ones(1))
+        do(Bare())
 
 
 @pytest.mark.parametrize(
@@ -155,11 +173,10 @@ def test_a_step_after_a_cast(before, after, how):
     narrow = before == "float16" and not how
     with pytest.warns(UserWarning, match="float16") if narrow else contextlib.nullcontext():
         learn(trainer, net)
-    kept = value(net)
     net.cast(after)
-    with pytest.raises(TypeError, match=f"'net_weight' is {after}.*another type.*another Trainer"):
-        learn(trainer, net)
-    assert value(net) == pytest.approx(kept, rel=1e-3)
+    learn(trainer, net)
+    assert str(net.weight.data().dtype) == after
+    assert value(net) == pytest.approx(1 - 2 * 0.001, abs=6e-4)  # two steps of Adam, on values 5e-4 apart
 
 
 def test_inputs_of_another_type_after_a_cast():

@@ -7,7 +7,7 @@ import warnings
 import pytest
 
 from gluonish import autograd, gluon, nd
-from gluonish.gluon import nn, rnn
+from gluonish.gluon import contrib, loss, nn, rnn
 
 # What Gluon's own blocks have, in MXNet too: names that subclasses share with their base.
 GLUONS = {
@@ -31,7 +31,7 @@ SHORT = [
 
 def private(cls, instance):
     found = {name for base in cls.__mro__ for name in vars(base)} | set(vars(instance))
-    return {name for name in found if name[0] == "_" and not name.startswith("__")}
+    return {name for name in found if name[0] == "_" and "__" not in name}  # two lines: Python adds the class
 
 
 @pytest.mark.parametrize("cls", [gluon.Block, gluon.HybridBlock, nn.Sequential, nn.HybridSequential])
@@ -42,6 +42,106 @@ def test_private_names_are_gluons_or_one(cls):
 @pytest.mark.parametrize("cls", [rnn.RecurrentCell, rnn.HybridRecurrentCell])
 def test_of_cells(cls):
     assert private(cls, cls()) == {*GLUONS, "_gluonish", "_modified"}
+
+
+# The private names of layers, by the ones that have them: MXNet's layers have these too.
+LAYERS = {
+    "": [
+        *(nn.Concurrent, nn.Flatten, nn.GELU, nn.HybridConcurrent, nn.Identity, nn.PReLU, nn.ReflectionPad2D, nn.SELU),
+        *(lambda: nn.Embedding(2, 3), lambda: nn.Lambda("relu"), lambda: nn.HybridLambda("relu")),
+        *(lambda: nn.PixelShuffle1D(2), lambda: nn.PixelShuffle2D(2), lambda: nn.PixelShuffle3D(2)),
+    ],
+    "_kwargs": [
+        *(nn.AvgPool1D, nn.AvgPool2D, nn.AvgPool3D, nn.MaxPool1D, nn.MaxPool2D, nn.MaxPool3D, nn.GlobalAvgPool1D),
+        *(nn.GlobalAvgPool2D, nn.GlobalAvgPool3D, nn.GlobalMaxPool1D, nn.GlobalMaxPool2D, nn.GlobalMaxPool3D),
+        *(nn.BatchNorm, nn.BatchNormReLU, nn.SyncBatchNorm),
+    ],
+    "_channels _in_channels _kwargs": [
+        *(lambda: nn.Conv1D(1, 1), lambda: nn.Conv2D(1, 1), lambda: nn.Conv3D(1, 1)),
+        *(lambda: nn.Conv1DTranspose(1, 1), lambda: nn.Conv2DTranspose(1, 1), lambda: nn.Conv3DTranspose(1, 1)),
+    ],
+    "_act_type": [lambda: nn.Activation("relu")],
+    "_flatten _units": [lambda: nn.Dense(1)],
+    "_axes _rate": [lambda: nn.Dropout(0.5)],
+    "_alpha": [nn.ELU, lambda: nn.LeakyReLU(0.1)],
+    "_beta": [nn.Swish],
+    "_epsilon _kwargs _num_groups": [nn.GroupNorm],
+    "_axis _epsilon _kwargs": [nn.InstanceNorm, nn.LayerNorm],
+    "_dir _dropout _dtype _gates _hidden_size _input_size _layout _mode _num_layers _projection_size _unfuse "
+    "_use_sequence_length": [lambda: rnn.RNN(2), lambda: rnn.LSTM(2), lambda: rnn.GRU(2)],
+    "_modified _hidden_size _input_size": [lambda: rnn.GRUCell(2)],
+    "_modified _hidden_size _input_size _activation": [lambda: rnn.RNNCell(2)],
+    "_modified _hidden_size _input_size _activation _recurrent_activation": [lambda: rnn.LSTMCell(2)],
+    "_modified _hidden_size _input_size _projection_size": [lambda: contrib.rnn.LSTMPCell(2, 1)],
+    "_modified _activation _channel_axis _conv_layout _h2h_dilate _h2h_kernel _h2h_pad _hidden_channels _i2h_dilate "
+    "_i2h_kernel _i2h_pad _input_shape _state_shape": [
+        lambda: contrib.rnn.Conv1DRNNCell((1, 5), 2, 3, 3),
+        lambda: contrib.rnn.Conv2DLSTMCell((1, 5, 5), 2, 3, 3),
+        lambda: contrib.rnn.Conv3DGRUCell((1, 5, 5, 5), 2, 3, 3),
+    ],
+    "_modified": [
+        *(rnn.SequentialRNNCell, rnn.HybridSequentialRNNCell, lambda: rnn.ResidualCell(rnn.RNNCell(2))),
+        lambda: contrib.rnn.VariationalDropoutCell(rnn.RNNCell(2)),
+    ],
+    "_modified _output_prefix": [lambda: rnn.BidirectionalCell(rnn.RNNCell(2), rnn.RNNCell(2))],
+    "_modified _axes _rate": [lambda: rnn.DropoutCell(0.5)],
+    "_modified _prev_output": [lambda: rnn.ZoneoutCell(rnn.RNNCell(2))],
+    "_batch_axis _weight": [loss.L1Loss, loss.L2Loss, loss.SDMLLoss],
+    "_batch_axis _weight _rho": [loss.HuberLoss],
+    "_batch_axis _weight _margin": [loss.HingeLoss, loss.SquaredHingeLoss, loss.TripletLoss, loss.CosineEmbeddingLoss],
+    "_batch_axis _weight _label_format": [loss.LogisticLoss],
+    "_batch_axis _weight _from_sigmoid": [loss.SigmoidBinaryCrossEntropyLoss],
+    "_batch_axis _weight _axis _from_logits": [loss.KLDivLoss],
+    "_batch_axis _weight _axis _from_logits _sparse_label": [loss.SoftmaxCrossEntropyLoss],
+    "_batch_axis _weight _compute_full _from_logits": [loss.PoissonNLLLoss],
+    "_batch_axis _weight _layout _label_layout": [loss.CTCLoss],
+}
+
+
+@pytest.mark.parametrize("names", LAYERS)
+def test_layers_have_private_names_of_mxnets_alone(names):
+    for make in LAYERS[names]:
+        layer = make()
+        assert private(type(layer), layer) == {*GLUONS, "_gluonish", *names.split()}, type(layer).__name__
+
+
+def test_subclasses_of_layers():
+    """With attributes of names that the layers had for themselves."""
+
+    class Recurrent(rnn.LSTM):
+        def __init__(self, *args):
+            super().__init__(*args)
+            self._packed, self._width, self._clip, self._checked = False, 3, 5, True
+
+    class Cell(rnn.LSTMCell):
+        def __init__(self, *args):
+            super().__init__(*args)
+            self._products = []
+
+    class Loss(loss.SoftmaxCrossEntropyLoss):
+        def __init__(self):
+            super().__init__()
+            self._cost, self._ignore, self._smoothing, self._counted = 0.3, 1, "much", 0
+
+    class Convolution(nn.Conv2DTranspose):
+        _axes, _transposed = (2, 3), False
+
+    class Largest(nn.MaxPool2D):
+        _type, _axes = "mine", 1
+
+    class Norm(nn.LayerNorm):
+        _channelwise = _add_affine = True
+
+    layer, cell, up, norm = Recurrent(4), Cell(4), Convolution(4, 3), Norm()
+    for block in (layer, cell, up, norm):
+        block.initialize()
+    assert layer(nd.ones((2, 3, 5))).shape == (2, 3, 4)
+    assert cell(nd.ones((1, 2)), cell.begin_state(1))[0].shape == (1, 4)
+    assert Loss()(nd.zeros((2, 1)), nd.zeros(2)).tolist() == [0, 0]
+    assert up(nd.ones((1, 2, 5, 5))).shape == (1, 4, 7, 7)
+    assert "2 -> 4" in repr(up)
+    assert Largest(2)(nd.ones((1, 2, 4, 4))).shape == (1, 2, 2, 2)
+    assert norm(nd.ones((2, 3))).shape == (2, 3)
 
 
 def make_blocks(base, names, as_methods):
@@ -131,6 +231,14 @@ def test_parameters_say_which_names_are_theirs():
         class Placed(gluon.Parameter):
             def _place(self):
                 return "here"
+
+    class Assigned(gluon.Parameter):
+        def __init__(self, *args, **kwargs):
+            super().__init__(*args, **kwargs)
+            self._place = "here"
+
+    with pytest.raises(TypeError, match="class Assigned: Parameter itself has a method called _place; call the attr"):
+        Assigned("weight", shape=(2,))
 
     class Free(gluon.Parameter):
         def _load(self):

@@ -57,6 +57,22 @@ def test_several_devices_have_one_mean():
     assert [w.tolist() for w in weight.list_data()] == [[2.0] * 3] * 2
 
 
+def test_a_block_and_its_copy():
+    net = mx.gluon.Block(prefix="net_")
+    net.one, net.two = (mx.gluon.nn.Dense(1, in_units=1, use_bias=False, prefix="dense_") for _ in "12")
+    net.initialize("zeros")
+    ema = EMA(net, 0.5)
+    net.two.weight.set_data([[4.0]])
+    ema.update()
+    assert {name: mean.item() for name, mean in ema.state_dict().items()} == {"dense_weight": 0, "net_two_weight": 2}
+    other = EMA(net, 0.5)
+    other.load_state_dict(ema.state_dict())
+    assert [mean.item() for mean in other.means] == [0, 2]
+    alone = EMA([net.one.weight, net.two.weight], 0.5)
+    with pytest.raises(ArgumentError, match="two parameters are called 'dense_weight'; give the block"):
+        alone.state_dict()
+
+
 def test_files(tmp_path):
     weight = parameter("net_weight")
     ema = EMA([weight], 0.5)

@@ -103,3 +103,9 @@ def test_weights_of_torch_mean_the_same(kind, how):
     x = np.random.default_rng(0).normal(size=(5, 2, 4)).astype("float32")
     expected = theirs(torch.from_numpy(x))[0].detach().numpy()
     np.testing.assert_allclose(ours(nd.array(x)).asnumpy(), expected, rtol=1e-5, atol=1e-6)
+
+
+def test_what_is_missing_is_told_beside_the_names_of_the_file():
+    layer = rnn.LSTM(2, input_size=3)
+    with pytest.raises(AssertionError, match=r"'l0_i2h_bias'.* missing in the dict, which has 'weight_ih_l0'"):
+        layer.load_dict({"weight_ih_l0": nd.zeros((8, 3)), "weight_hh_l0": nd.zeros((8, 2))})

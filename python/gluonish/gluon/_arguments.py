@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from operator import index
+from typing import Any
 
 from gluonish._types import Shape
 from gluonish.context import Context, device_index
 from gluonish.errors import ArgumentError
 
-__all__ = ["Contexts", "device_indices", "one_of", "partial_shape", "refuse_taken_names"]
+__all__ = ["Contexts", "KeepsItsMethods", "device_indices", "one_of", "partial_shape"]
 
 Contexts = Context | str | Sequence[Context | str] | None
 
@@ -41,14 +42,29 @@ def partial_shape(shape: int | Sequence[int], name: str) -> Shape:
     return tuple(max(size, 0) for size in sizes)
 
 
-def refuse_taken_names(cls: type, base: type, shared: set[str]) -> None:
-    """Refuses a subclass that has a private method of its base, but for those that subclasses may know."""
+class KeepsItsMethods:
+    """The base of a class that users subclass, and whose private methods they must not replace by chance.
 
-    def private(one: type) -> set[str]:
-        return {name for name in vars(one) if name[0] == "_" and not name.startswith("__")}
+    ``but`` has those that subclasses may know, and replace.
+    """
 
-    taken = sorted((private(base) - shared) & private(cls))
-    if taken and not cls.__module__.startswith("gluonish."):
-        raise ArgumentError(
-            f"class {cls.__name__}: {base.__name__} itself has methods called {', '.join(taken)}; call them otherwise"
-        )
+    __taken: frozenset[str]
+    __owner: str
+
+    def __init_subclass__(cls, but: frozenset[str] | None = None, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        private = frozenset(name for name in vars(cls) if name[0] == "_" and not name.startswith("__"))
+        if but is not None:
+            cls.__taken, cls.__owner = private - but, cls.__name__
+        elif (taken := sorted(cls.__taken & private)) and not cls.__module__.startswith("gluonish."):
+            raise ArgumentError(
+                f"class {cls.__name__}: {cls.__owner} itself has methods called {', '.join(taken)}; call them otherwise"
+            )
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in self.__taken:
+            raise ArgumentError(
+                f"class {type(self).__name__}: {self.__owner} itself has a method called {name}; call the attribute "
+                "otherwise"
+            )
+        object.__setattr__(self, name, value)

@@ -4,7 +4,14 @@ from gluonish._core import block_enter, block_exit
 from gluonish._types import Shape
 from gluonish.errors import ArgumentError, MXNetError, ShapeError
 
-__all__ = ["DeferredInitializationError", "DeferredShapeError", "NotInitializedError", "ParameterError", "deferred"]
+__all__ = [
+    "DeferredInitializationError",
+    "DeferredShapeError",
+    "NotInitializedError",
+    "NotMadeError",
+    "ParameterError",
+    "deferred",
+]
 
 
 class NotInitializedError(MXNetError):
@@ -23,7 +30,11 @@ class ParameterError(ArgumentError, AssertionError):
     """Something does not fit a parameter: a shape, a type, what a file holds."""
 
 
-for _class in (NotInitializedError, DeferredInitializationError, DeferredShapeError, ParameterError):
+class NotMadeError(ParameterError, AttributeError):
+    """The ``__init__`` of a block did not call that of its base."""
+
+
+for _class in (NotInitializedError, DeferredInitializationError, DeferredShapeError, ParameterError, NotMadeError):
     _class.__module__ = "gluonish.gluon.parameter"  # where users find them
 
 

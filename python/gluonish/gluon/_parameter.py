@@ -23,7 +23,7 @@ from gluonish._types import ArrayLike, DTypeLike, Shape
 from gluonish.autograd import pause
 from gluonish.context import Context, device_index, from_index
 from gluonish.errors import ArgumentError, DTypeError, UnsupportedError
-from gluonish.gluon._arguments import Contexts, device_indices, partial_shape, refuse_taken_names
+from gluonish.gluon._arguments import Contexts, KeepsItsMethods, device_indices, partial_shape
 from gluonish.gluon._errors import (
     DeferredInitializationError,
     DeferredShapeError,
@@ -53,7 +53,7 @@ class _Waiting(NamedTuple):
     value: NDArray | None  # that set_data gave; else the initializer makes it
 
 
-class Parameter:
+class Parameter(KeepsItsMethods, but=frozenset({"_finish_deferred_init", "_reduce"})):  # MXNet's have these too
     """An array that training changes, of one name and shape, with a copy on each device that it is initialized on.
 
     Parameters
@@ -110,10 +110,6 @@ class Parameter:
         self._used: dict[int, int] = {}  # versions of gradients, for _freshness
         self._added_up = False  # whether a trainer made its grad_req "add"
         self._zeroed = 0  # how often gradients have become 0, whatever they were
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        refuse_taken_names(cls, Parameter, {"_finish_deferred_init", "_reduce"})  # MXNet's parameters have these too
 
     def __repr__(self) -> str:
         return f"{type(self).__name__} {self.name} (shape={self._shape}, dtype={self._dtype})"

@@ -74,7 +74,8 @@ class ParameterDict:
 
     def __repr__(self) -> str:
         title = f"{self._prefix} " if self._prefix else ""
-        return "\n".join([f"{title}(", *(f"  {parameter}" for parameter in self.values()), ")"])
+        lines = (f"  {'' if name == one.name else f'{name}: '}{one}" for name, one in self.items())
+        return "\n".join([f"{title}(", *lines, ")"])
 
     # Making and gathering.
 
@@ -125,7 +126,8 @@ class ParameterDict:
             if self._params.setdefault(name, parameter) is not parameter:
                 raise ParameterError(
                     f"two parameters are called '{name}': {self._params[name]} and {parameter}; give the blocks "
-                    "different prefixes, or make the second in the name_scope() of its parent"
+                    "different prefixes; of a block and its copy, which has the same names, collect the parameters "
+                    "together (net.collect_params() of a block that has both), or make a list of their values()"
                 )
 
     def _find(self, full: str) -> Parameter | None:

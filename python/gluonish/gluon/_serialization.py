@@ -12,6 +12,7 @@ from gluonish.context import from_index
 from gluonish.errors import ArgumentError, DTypeError, FormatError
 from gluonish.gluon._arguments import Contexts, device_indices
 from gluonish.gluon._errors import ParameterError
+from gluonish.gluon._full_names import full_names
 from gluonish.gluon._other_names import here, in_mxnet
 from gluonish.gluon._parameter import Constant, Parameter
 
@@ -71,7 +72,7 @@ def resolved(
 
     Names of old files are full ones, or those without the prefix; other libraries' layers have other names.
     """
-    full = {parameter.name: path for path, parameter in paths.items()}
+    full = {name: path for name, (path, _) in full_names(paths.items(), prefix).items()}
     found: dict[str, NDArray] = {}
     called: dict[str, str] = {}
     for name, array in arrays.items():
@@ -103,8 +104,8 @@ def load(
     missing = [name for name, parameter in parameters.items() if id(parameter) not in given]
     if missing and not options.allow_missing:
         raise ParameterError(
-            f"parameter {_listed(missing)} is missing in {source}, which has {_listed(arrays)}; set allow_missing=True "
-            "to leave it as it is"
+            f"parameter {_listed(missing)} is missing in {source}, which has "
+            f"{_listed(called.get(name, name) for name in arrays)}; set allow_missing=True to leave it as it is"
         )
     extra = [name for name in arrays if name not in parameters]
     if extra and not options.ignore_extra:

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any
 from weakref import ref
 
+from gluonish.gluon._errors import NotMadeError
 from gluonish.gluon._parameter import Constant
 
-__all__ = ["State", "Stateful", "guard", "place"]
+__all__ = ["State", "Stateful", "Unmade", "guard", "place"]
 
 _MANY = 3  # paths of a block that messages tell
 
@@ -47,10 +48,19 @@ class State:
         return {**self.__dict__, "holders": []}
 
 
+class Unmade:
+    """What stands for an attribute of a block until ``__init__`` makes it."""
+
+    def __get__(self, block: Any, cls: type) -> Any:
+        if block is None:
+            return self
+        raise NotMadeError(f"{cls.__name__}: its __init__ does not call super().__init__()")
+
+
 class Stateful:
     """The base of blocks, by which they are known where their own class is not."""
 
-    _gluonish: State
+    _gluonish: State = Unmade()  # type: ignore[assignment]
 
 
 def guard(block: Any) -> None:

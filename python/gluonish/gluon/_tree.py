@@ -7,10 +7,11 @@ from typing import Any
 from gluonish._types import ArrayLike
 from gluonish.errors import ArgumentError
 from gluonish.gluon import _naming
+from gluonish.gluon._full_names import full_names
 from gluonish.gluon._other_names import in_mxnet
 from gluonish.gluon._parameter import Constant, Parameter
 from gluonish.gluon._parameter_dict import ParameterDict
-from gluonish.gluon._state import State, Stateful, guard, place
+from gluonish.gluon._state import State, Stateful, Unmade, guard, place
 from gluonish.gluon._walk import GLUONS, by_path, holds, own_parameters, walk
 
 __all__ = ["Tree"]
@@ -34,12 +35,12 @@ class _BufferAttribute:
 class Tree(Stateful):
     """What a block owns: children, parameters and buffers, which are its attributes."""
 
-    _prefix: str
-    _name: str
+    _prefix: str = Unmade()  # type: ignore[assignment]
+    _name: str = Unmade()  # type: ignore[assignment]
     _empty_prefix: bool
-    _params: ParameterDict
+    _params: ParameterDict = Unmade()  # type: ignore[assignment]
     _reg_params: dict[str, Parameter]  # those that are attributes
-    _children: dict[str, Any]
+    _children: dict[str, Any] = Unmade()  # type: ignore[assignment]
 
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
         if not isinstance(prefix, str | None):
@@ -190,6 +191,8 @@ class Tree(Stateful):
     def collect_params(self, select: str | None = None) -> ParameterDict:
         """The parameters of the block and of all below it by full name, or those whose names match a pattern.
 
+        Of several parameters of one name, as copies of blocks have them, the later ones are called after their paths.
+
         >>> from gluonish.gluon import Block
         >>> net = Block(prefix="net_")
         >>> net.scale, net.shift = Parameter(shape=(1,)), Parameter(shape=(1,))
@@ -197,11 +200,14 @@ class Tree(Stateful):
         (['net_scale', 'net_shift'], ['net_scale'])
         """
         pattern = _pattern(self, select)
+        paths = (
+            (f"{at}.{name}" if at else name, parameter)
+            for at, block in walk(self)
+            for name, parameter in own_parameters(block).items()
+        )
+        named = full_names(paths, self._params.prefix)
         found = ParameterDict(self._params.prefix)
-        for _, block in walk(self):
-            for parameter in own_parameters(block).values():
-                if pattern.match(parameter.name):
-                    found.update({parameter.name: parameter})
+        found.update({name: parameter for name, (_, parameter) in named.items() if pattern.match(name)})
         return found
 
 
@@ -217,10 +223,11 @@ def _pattern(block: Tree, select: str | None) -> "re.Pattern[str]":
 
 def _refuse_other_kind(block: Tree, name: str, value: Any, kind: type) -> None:
     existing = block.__dict__.get(name)
-    if isinstance(existing, kind):
+    buffer = name in block._gluonish.buffers
+    if buffer or isinstance(existing, kind):
         raise ArgumentError(
-            f"{block._gluonish.label}: the attribute '{name}' is a {type(existing).__name__}, and cannot become a "
-            f"{type(value).__name__}; del it first"
+            f"{block._gluonish.label}: the attribute '{name}' is a {'buffer' if buffer else type(existing).__name__}, "
+            f"and cannot become a {type(value).__name__}; del it first"
         )
 
 

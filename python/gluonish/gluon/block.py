@@ -32,7 +32,6 @@ from gluonish.gluon import _serialization
 from gluonish.gluon._aliases import TorchNames
 from gluonish.gluon._arguments import Contexts, one_of
 from gluonish.gluon._deferred import settle
-from gluonish.gluon._errors import ParameterError
 from gluonish.gluon._hooks import BackwardHook, call_with_backward_hooks
 from gluonish.gluon._located import add_place
 from gluonish.gluon._parameter import Parameter
@@ -236,10 +235,7 @@ class Block(Tree, TorchNames):
     # Calls.
 
     def __call__(self, *args: Any) -> Any:
-        try:
-            mine = self._gluonish
-        except AttributeError:
-            raise ParameterError(f"{type(self).__name__}: its __init__ does not call super().__init__()") from None
+        mine = self._gluonish
         if mine.guarded:
             return _call_guarded(self, args)
         before = block_enter(mine.label)

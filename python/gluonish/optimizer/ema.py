@@ -1,5 +1,6 @@
 """Running means of weights, which often predict better than the weights themselves."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -46,7 +47,8 @@ class EMA:
     """
 
     def __init__(self, params: Any, decay: float, warmup: bool = False) -> None:
-        self._params = list(_parameters(params))
+        found = [(name, param) for name, param in _named(params) if param.grad_req != "null"]
+        self._names, self._params = [name for name, _ in found], [param for _, param in found]
         if not self._params:
             raise ArgumentError("EMA: there are no parameters")
         self.decay = number("EMA: decay", decay, 0, 1)
@@ -111,25 +113,36 @@ class EMA:
                     _core.copy_into(copy, value.as_in_context(copy.context))
 
     def state_dict(self) -> dict[str, NDArray]:
-        """The means by the names of their parameters, for ``mx.nd.save``."""
-        return {param.name: mean for param, mean in zip(self._params, self._means, strict=True)}
+        """The means by the names of their parameters, those that ``collect_params`` gives, for ``mx.nd.save``."""
+        self._refuse_equal_names()
+        return dict(zip(self._names, self._means, strict=True))
 
     def load_state_dict(self, means: Mapping[str, NDArray]) -> None:
         """Takes what ``state_dict`` gave."""
-        for param, mean in zip(self._params, self._means, strict=True):
-            if param.name not in means or means[param.name].shape != mean.shape:
-                there = f"shape {means[param.name].shape}" if param.name in means else "none"
-                raise ArgumentError(f"EMA: '{param.name}' needs a mean of shape {mean.shape}, and there is {there}")
+        self._refuse_equal_names()
+        for name, mean in zip(self._names, self._means, strict=True):
+            if name not in means or means[name].shape != mean.shape:
+                there = f"shape {means[name].shape}" if name in means else "none"
+                raise ArgumentError(f"EMA: '{name}' needs a mean of shape {mean.shape}, and there is {there}")
         with pause():
-            for param, mean in zip(self._params, self._means, strict=True):
-                _core.copy_into(mean, means[param.name].as_in_context(mean.context))
+            for name, mean in zip(self._names, self._means, strict=True):
+                _core.copy_into(mean, means[name].as_in_context(mean.context))
+
+    def _refuse_equal_names(self) -> None:
+        twice = next((name for name, count in Counter(self._names).items() if count > 1), None)
+        if twice is not None:
+            raise ArgumentError(
+                f"EMA: two parameters are called '{twice}'; give the block that has both, which calls them differently"
+            )
 
 
-def _parameters(params: Any) -> Iterable[Any]:
+def _named(params: Any) -> Iterable[tuple[str, Any]]:
+    """Parameters with the names that a block gives them; in other collections they have their own."""
     if hasattr(params, "collect_params"):
         params = params.collect_params()
-    values = params.values() if isinstance(params, Mapping) or hasattr(params, "values") else params
-    return [p for p in values if p.grad_req != "null"]
+    if isinstance(params, Mapping) or not hasattr(params, "items"):
+        return [(param.name, param) for param in (params.values() if isinstance(params, Mapping) else params)]
+    return list(params.items())
 
 
 def _wide(weight: NDArray) -> NDArray:

@@ -82,27 +82,27 @@ class SoftmaxCrossEntropyLoss(Loss):
         self._axis = axis
         self._sparse_label = sparse_label
         self._from_logits = from_logits
-        self._smoothing = float(label_smoothing)
-        self._ignore = ignore_label
-        self._class_weight = _numbers(class_weight, "class_weight", 1)
-        self._cost = _numbers(cost_matrix, "cost_matrix", 2)
+        self.__smoothing = float(label_smoothing)
+        self.__ignore = ignore_label
+        self.__class_weight = _numbers(class_weight, "class_weight", 1)
+        self.__cost = _numbers(cost_matrix, "cost_matrix", 2)
 
     def hybrid_forward(self, F: Any, pred: NDArray, label: NDArray, sample_weight: NDArray | None = None) -> NDArray:
-        at = self._class_axis(self.floating(pred))
-        label = self._one_for_each(F, label, pred, at) if self._sparse_label else self.fitted(F, label, pred)
-        loss = self._of_logs(F, pred, label, at) if self._from_logits else self._fused(F, pred, label, at)
-        if self._cost is not None:
-            loss = loss + self._expected_cost(F, pred, label, at)
+        at = self.__class_axis(self.floating(pred))
+        label = self.__one_for_each(F, label, pred, at) if self._sparse_label else self.fitted(F, label, pred)
+        loss = self.__of_logs(F, pred, label, at) if self._from_logits else self.__fused(F, pred, label, at)
+        if self.__cost is not None:
+            loss = loss + self.__expected_cost(F, pred, label, at)
         if pred.ndim == 2 and at != self._batch_axis % 2 and sample_weight is None:
             return self.weighted(F, loss)
         return self.averaged(F, F.expand_dims(loss, at), sample_weight)
 
-    def _class_axis(self, pred: NDArray) -> int:
+    def __class_axis(self, pred: NDArray) -> int:
         """The axis of the classes, counted from the first one."""
         if not -pred.ndim <= self._axis < pred.ndim:
             raise ShapeError(f"SoftmaxCrossEntropyLoss: pred of shape {pred.shape} has no axis {self._axis} of classes")
         at = self._axis % pred.ndim
-        for fixed, name in ((self._class_weight, "class_weight"), (self._cost, "cost_matrix")):
+        for fixed, name in ((self.__class_weight, "class_weight"), (self.__cost, "cost_matrix")):
             if fixed is not None and fixed.values.shape[0] != pred.shape[at]:
                 raise ShapeError(
                     f"SoftmaxCrossEntropyLoss: {name} is for {fixed.values.shape[0]} classes, "
@@ -110,7 +110,7 @@ class SoftmaxCrossEntropyLoss(Loss):
                 )
         return at
 
-    def _one_for_each(self, F: Any, label: NDArray, pred: NDArray, at: int) -> NDArray:
+    def __one_for_each(self, F: Any, label: NDArray, pred: NDArray, at: int) -> NDArray:
         """Sparse labels in the shape of the predictions without their axis of classes."""
         wanted = pred.shape[:at] + pred.shape[at + 1 :]
         if self.array(label).shape == wanted:
@@ -124,42 +124,42 @@ class SoftmaxCrossEntropyLoss(Loss):
         each: NDArray = F.reshape(label, wanted) if label.size else F.zeros(wanted, ctx=label.ctx, dtype=label.dtype)
         return each
 
-    def _fused(self, F: Any, pred: NDArray, label: NDArray, at: int) -> NDArray:
-        how: dict[str, Any] = {"axis": at, "sparse_label": self._sparse_label, "smoothing": self._smoothing}
-        if self._ignore is not None:
-            how |= {"use_ignore": True, "ignore_label": float(self._ignore)}
+    def __fused(self, F: Any, pred: NDArray, label: NDArray, at: int) -> NDArray:
+        how: dict[str, Any] = {"axis": at, "sparse_label": self._sparse_label, "smoothing": self.__smoothing}
+        if self.__ignore is not None:
+            how |= {"use_ignore": True, "ignore_label": float(self.__ignore)}
         inputs = [pred, label]
-        if self._class_weight is not None:
-            inputs.append(self._class_weight.like(F, pred))
+        if self.__class_weight is not None:
+            inputs.append(self.__class_weight.like(F, pred))
         loss: NDArray = call("SoftmaxCrossEntropyLoss", "_softmax_cross_entropy", inputs, how)
         return loss
 
-    def _of_logs(self, F: Any, log: NDArray, label: NDArray, at: int) -> NDArray:
+    def __of_logs(self, F: Any, log: NDArray, label: NDArray, at: int) -> NDArray:
         """The same of a ``log_softmax``."""
         loss: NDArray
         log = F.moveaxis(log, at, -1)
         weights = F.ones((log.shape[-1],), ctx=log.context, dtype=log.dtype)
-        if self._class_weight is not None:
-            weights = self._class_weight.like(F, log)
-        share = self._smoothing / max(log.shape[-1], 1)
+        if self.__class_weight is not None:
+            weights = self.__class_weight.like(F, log)
+        share = self.__smoothing / max(log.shape[-1], 1)
         if not self._sparse_label:
-            target = F.moveaxis(label, at, -1) * (1.0 - self._smoothing) + share
+            target = F.moveaxis(label, at, -1) * (1.0 - self.__smoothing) + share
             loss = -F.sum(target * weights * log, axis=-1)
             return loss
-        label, counts = self._counted(F, label)
+        label, counts = self.__counted(F, label)
         # A look into a table says which label is no class; a pick would take the nearest one.
         weight = F.squeeze(_row(F, F.expand_dims(weights, 1), label), -1)
-        loss = weight * F.pick(log, label) * (self._smoothing - 1.0)
+        loss = weight * F.pick(log, label) * (self.__smoothing - 1.0)
         if share:
             loss = loss - F.sum(weights * log, axis=-1) * share
         return loss if counts is None else F.where(counts, loss, F.zeros_like(loss))
 
-    def _expected_cost(self, F: Any, pred: NDArray, label: NDArray, at: int) -> NDArray:
+    def __expected_cost(self, F: Any, pred: NDArray, label: NDArray, at: int) -> NDArray:
         """``sum_ij(target[i] * cost[i, j] * softmax(pred)[j])``."""
-        assert self._cost is not None
-        matrix, counts = self._cost.like(F, pred), None
+        assert self.__cost is not None
+        matrix, counts = self.__cost.like(F, pred), None
         if self._sparse_label:
-            label, counts = self._counted(F, label)
+            label, counts = self.__counted(F, label)
         if counts is not None:  # what does not count has no gradient, whatever it is
             pred = F.where(F.expand_dims(counts, at), pred, F.zeros_like(pred))
         p = F.moveaxis(F.exp(pred) if self._from_logits else F.softmax(pred, axis=at), at, -1)
@@ -167,11 +167,11 @@ class SoftmaxCrossEntropyLoss(Loss):
         cost: NDArray = F.sum(costs * p, axis=-1)
         return cost if counts is None else F.where(counts, cost, F.zeros_like(cost))
 
-    def _counted(self, F: Any, label: NDArray) -> tuple[NDArray, NDArray | None]:
+    def __counted(self, F: Any, label: NDArray) -> tuple[NDArray, NDArray | None]:
         """Labels with a class in place of the one that is ignored, and which of them count, unless all do."""
-        if self._ignore is None:
+        if self.__ignore is None:
             return label, None
-        counts = label != self._ignore
+        counts = label != self.__ignore
         return F.where(counts, label, F.zeros_like(label)), counts
 
 

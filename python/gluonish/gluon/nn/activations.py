@@ -162,10 +162,10 @@ class GELU(HybridBlock):
         if approximation not in {"erf", "none", "tanh"}:
             raise ArgumentError(f"GELU: approximation={approximation!r} must be 'erf' (exact) or 'tanh'")
         super().__init__(prefix=prefix, params=params)
-        self._act_type = "gelu_tanh" if approximation == "tanh" else "gelu"
+        self.__act_type = "gelu_tanh" if approximation == "tanh" else "gelu"
 
     def hybrid_forward(self, F: Any, x: NDArray) -> NDArray:
-        y: NDArray = F.LeakyReLU(x, act_type=self._act_type)
+        y: NDArray = F.LeakyReLU(x, act_type=self.__act_type)
         return y
 
 

@@ -211,14 +211,14 @@ class Lambda(Block):
 
     def __init__(self, function: str | Callable[..., Any], prefix: str | None = None) -> None:
         super().__init__(prefix=prefix)
-        self._function = _checked(type(self).__name__, function)
+        self.__function = _checked(type(self).__name__, function)
 
     def forward(self, *args: Any) -> Any:
-        function = getattr(nd, self._function) if isinstance(self._function, str) else self._function
+        function = getattr(nd, self.__function) if isinstance(self.__function, str) else self.__function
         return function(*args)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({_name_of(self._function)})"
+        return f"{type(self).__name__}({_name_of(self.__function)})"
 
 
 class HybridLambda(HybridBlock):
@@ -238,12 +238,12 @@ class HybridLambda(HybridBlock):
 
     def __init__(self, function: str | Callable[..., Any], prefix: str | None = None) -> None:
         super().__init__(prefix=prefix)
-        self._function = _checked(type(self).__name__, function)
+        self.__function = _checked(type(self).__name__, function)
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any) -> Any:
-        if isinstance(self._function, str):
-            return getattr(F, self._function)(x, *args)
-        return self._function(F, x, *args)
+        if isinstance(self.__function, str):
+            return getattr(F, self.__function)(x, *args)
+        return self.__function(F, x, *args)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({_name_of(self._function)})"
+        return f"{type(self).__name__}({_name_of(self.__function)})"

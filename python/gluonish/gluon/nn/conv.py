@@ -18,8 +18,13 @@ __all__ = ["Conv1D", "Conv1DTranspose", "Conv2D", "Conv2DTranspose", "Conv3D", "
 class _Conv(HybridBlock):
     """What all of them have in common. A subclass says over how many axes it goes, and whether it is transposed."""
 
-    _axes: int
-    _transposed = False
+    __axes: int
+    __transposed = False
+
+    def __init_subclass__(cls, axes: int | None = None, transposed: bool = False, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if axes is not None:  # a subclass of a subclass does not say it again
+            cls.__axes, cls.__transposed = axes, transposed
 
     def __init__(
         self,
@@ -40,7 +45,7 @@ class _Conv(HybridBlock):
         output_padding: PerAxis | None = None,
     ) -> None:
         super().__init__(prefix=prefix, params=params)
-        name, axes = type(self).__name__, self._axes
+        name, axes = type(self).__name__, self.__axes
         channels, groups = whole(name, "channels", channels), whole(name, "groups", groups)
         in_channels = whole(name, "in_channels", in_channels, 0)
         if channels % groups or in_channels % groups:
@@ -48,7 +53,7 @@ class _Conv(HybridBlock):
             raise ArgumentError(f"{name}: {text}")
         kernel = per_axis(name, "kernel_size", kernel_size, axes, 1)
         self._channels, self._in_channels = channels, in_channels
-        self._channels_last = channels_last(name, layout, axes)
+        self.__channels_last = channels_last(name, layout, axes)
         self._kwargs: dict[str, Any] = {
             "kernel": kernel,
             "stride": per_axis(name, "strides", strides, axes, 1),
@@ -61,8 +66,8 @@ class _Conv(HybridBlock):
         }
         if output_padding is not None:
             self._kwargs["adj"] = per_axis(name, "output_padding", output_padding, axes)
-        rows, columns = (in_channels, channels // groups) if self._transposed else (channels, in_channels // groups)
-        shape = (rows, *kernel, columns) if self._channels_last else (rows, columns, *kernel)
+        rows, columns = (in_channels, channels // groups) if self.__transposed else (channels, in_channels // groups)
+        shape = (rows, *kernel, columns) if self.__channels_last else (rows, columns, *kernel)
         with self.name_scope():
             self.weight = self.params.get("weight", shape=shape, init=weight_initializer, allow_deferred_init=True)
             self.bias = (
@@ -76,14 +81,14 @@ class _Conv(HybridBlock):
         return "conv"
 
     def hybrid_forward(self, F: Any, x: NDArray, weight: NDArray, bias: NDArray | None = None) -> NDArray:
-        row = F.Deconvolution if self._transposed else F.Convolution
+        row = F.Deconvolution if self.__transposed else F.Convolution
         y: NDArray = row(x, weight, bias, **self._kwargs)
         return y if self.act is None else self.act(y)
 
     def __repr__(self) -> str:
         """With groups, the first number is the channels that a filter sees, as in Gluon."""
-        how, shape = self._kwargs, self.weight.shape or (0,) * (self._axes + 2)
-        seen = shape[0] if self._transposed else shape[-1 if self._channels_last else 1]
+        how, shape = self._kwargs, self.weight.shape or (0,) * (self.__axes + 2)
+        seen = shape[0] if self.__transposed else shape[-1 if self.__channels_last else 1]
         parts = [f"{seen or None} -> {self._channels}", f"kernel_size={how['kernel']}", f"stride={how['stride']}"]
         named = [("pad", "padding", 0), ("dilate", "dilation", 1), ("adj", "output_padding", 0)]
         parts += [f"{word}={how[key]}" for key, word, usual in named if any(n != usual for n in how.get(key, ()))]
@@ -93,7 +98,7 @@ class _Conv(HybridBlock):
         return f"{type(self).__name__}({', '.join(parts)})"
 
 
-class Conv1D(_Conv):
+class Conv1D(_Conv, axes=1):
     """A convolution over one axis, for example of time.
 
     Parameters
@@ -120,8 +125,6 @@ class Conv1D(_Conv):
     (2, 4, 8)
     """
 
-    _axes = 1
-
     def __init__(
         self,
         channels: int,
@@ -144,7 +147,7 @@ class Conv1D(_Conv):
         super().__init__(channels, *window, activation, use_bias, *inits, in_channels, prefix, params)
 
 
-class Conv2D(_Conv):
+class Conv2D(_Conv, axes=2):
     """A convolution over images. The arguments are those of :class:`Conv1D`, with one number or one for each axis.
 
     Parameters
@@ -163,8 +166,6 @@ class Conv2D(_Conv):
     >>> layer
     Conv2D(3 -> 4, kernel_size=(3, 3), stride=(1, 1), padding=(1, 1))
     """
-
-    _axes = 2
 
     def __init__(
         self,
@@ -188,7 +189,7 @@ class Conv2D(_Conv):
         super().__init__(channels, *window, activation, use_bias, *inits, in_channels, prefix, params)
 
 
-class Conv3D(_Conv):
+class Conv3D(_Conv, axes=3):
     """A convolution over volumes. The arguments are those of :class:`Conv1D`, with one number or one for each axis.
 
     Parameters
@@ -205,8 +206,6 @@ class Conv3D(_Conv):
     >>> layer(nd.ones((2, 3, 8, 8, 8))).shape
     (2, 4, 6, 6, 6)
     """
-
-    _axes = 3
 
     def __init__(
         self,
@@ -230,7 +229,7 @@ class Conv3D(_Conv):
         super().__init__(channels, *window, activation, use_bias, *inits, in_channels, prefix, params)
 
 
-class Conv1DTranspose(_Conv):
+class Conv1DTranspose(_Conv, axes=1, transposed=True):
     """The transpose of a convolution over one axis: what a :class:`Conv1D` makes smaller, this makes larger again.
 
     Parameters
@@ -249,9 +248,6 @@ class Conv1DTranspose(_Conv):
     >>> layer(nd.ones((2, 3, 8))).shape
     (2, 4, 16)
     """
-
-    _axes = 1
-    _transposed = True
 
     def __init__(
         self,
@@ -276,7 +272,7 @@ class Conv1DTranspose(_Conv):
         super().__init__(channels, *window, activation, use_bias, *inits, in_channels, prefix, params, output_padding)
 
 
-class Conv2DTranspose(_Conv):
+class Conv2DTranspose(_Conv, axes=2, transposed=True):
     """The transpose of a convolution over images; the arguments are those of :class:`Conv1DTranspose`, with one number
     or one for each axis.
 
@@ -294,9 +290,6 @@ class Conv2DTranspose(_Conv):
     >>> layer(nd.ones((2, 3, 8, 8))).shape
     (2, 4, 16, 16)
     """
-
-    _axes = 2
-    _transposed = True
 
     def __init__(
         self,
@@ -321,7 +314,7 @@ class Conv2DTranspose(_Conv):
         super().__init__(channels, *window, activation, use_bias, *inits, in_channels, prefix, params, output_padding)
 
 
-class Conv3DTranspose(_Conv):
+class Conv3DTranspose(_Conv, axes=3, transposed=True):
     """The transpose of a convolution over volumes; the arguments are those of :class:`Conv1DTranspose`, with one number
     or one for each axis.
 
@@ -339,9 +332,6 @@ class Conv3DTranspose(_Conv):
     >>> layer(nd.ones((2, 3, 4, 4, 4))).shape
     (2, 4, 8, 8, 8)
     """
-
-    _axes = 3
-    _transposed = True
 
     def __init__(
         self,

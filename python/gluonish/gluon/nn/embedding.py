@@ -49,16 +49,16 @@ class Embedding(HybridBlock):
             raise UnsupportedError(
                 "Embedding: sparse_grad=True waits for sparse arrays; leave it out, values are the same"
             )
-        self._input_dim = whole("Embedding", "input_dim", input_dim)
-        self._output_dim = whole("Embedding", "output_dim", output_dim)
+        self.__input_dim = whole("Embedding", "input_dim", input_dim)
+        self.__output_dim = whole("Embedding", "output_dim", output_dim)
         with self.name_scope():
             self.weight = self.params.get(
                 "weight", shape=(input_dim, output_dim), dtype=dtype, init=weight_initializer, allow_deferred_init=True
             )
 
     def hybrid_forward(self, F: Any, x: NDArray, weight: NDArray) -> NDArray:
-        y: NDArray = F.Embedding(x, weight, input_dim=self._input_dim, output_dim=self._output_dim)
+        y: NDArray = F.Embedding(x, weight, input_dim=self.__input_dim, output_dim=self.__output_dim)
         return y
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._input_dim} -> {self._output_dim}, {self.weight.dtype})"
+        return f"{type(self).__name__}({self.__input_dim} -> {self.__output_dim}, {self.weight.dtype})"

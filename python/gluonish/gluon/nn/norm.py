@@ -25,22 +25,28 @@ def _listed(pairs: dict[str, Any]) -> str:
 
 
 class _Norm(HybridBlock):
-    """Gamma and beta, which all of them have: a factor and an offset for each channel."""
+    """What all of them have: a factor and an offset for each channel."""
 
-    def _add_affine(self, channels: int, center: bool, scale: bool, gamma: Any, beta: Any) -> None:
-        with self.name_scope():
-            self.gamma = self._channelwise("gamma", channels, gamma, learned=scale)
-            self.beta = self._channelwise("beta", channels, beta, learned=center)
+    gamma: Any
+    beta: Any
 
-    def _channelwise(self, name: str, channels: int, init: Any, learned: bool) -> Any:
-        return self.params.get(
-            name,
-            grad_req="write" if learned else "null",
-            shape=(whole(type(self).__name__, "in_channels", channels, 0),),
-            init=init,
-            allow_deferred_init=True,
-            differentiable=learned,
-        )
+
+def _add_affine(block: _Norm, channels: int, center: bool, scale: bool, gamma: Any, beta: Any) -> None:
+    """Gives a norm its gamma and beta. A function, as users' subclasses may have a method of any name."""
+    with block.name_scope():
+        block.gamma = _channelwise(block, "gamma", channels, gamma, learned=scale)
+        block.beta = _channelwise(block, "beta", channels, beta, learned=center)
+
+
+def _channelwise(block: _Norm, name: str, channels: int, init: Any, learned: bool) -> Any:
+    return block.params.get(
+        name,
+        grad_req="write" if learned else "null",
+        shape=(whole(type(block).__name__, "in_channels", channels, 0),),
+        init=init,
+        allow_deferred_init=True,
+        differentiable=learned,
+    )
 
 
 class BatchNorm(_Norm):
@@ -101,11 +107,11 @@ class BatchNorm(_Norm):
             "fix_gamma": not scale,
             "use_global_stats": use_global_stats,
         }
-        self._add_affine(in_channels, center, scale, gamma_initializer, beta_initializer)
+        _add_affine(self, in_channels, center, scale, gamma_initializer, beta_initializer)
         with self.name_scope():
-            self.running_mean = self._channelwise("running_mean", in_channels, running_mean_initializer, learned=False)
-            self.running_var = self._channelwise(
-                "running_var", in_channels, running_variance_initializer, learned=False
+            self.running_mean = _channelwise(self, "running_mean", in_channels, running_mean_initializer, learned=False)
+            self.running_var = _channelwise(
+                self, "running_var", in_channels, running_variance_initializer, learned=False
             )
 
     def cast(self, dtype: DTypeLike) -> None:
@@ -182,14 +188,14 @@ class SyncBatchNorm(BatchNorm):
         how = (momentum, epsilon, center, scale, use_global_stats)
         super().__init__(1, *how, *statistics, in_channels, prefix, params)
         del self._kwargs["axis"]
-        self._num_devices = num_devices
+        self.__num_devices = num_devices
 
     def hybrid_forward(
         self, F: Any, x: NDArray, gamma: NDArray, beta: NDArray, running_mean: NDArray, running_var: NDArray
     ) -> NDArray:
         # The layer's own identity, so that layers of equal names do not meet.
         key = f"{self.prefix}{id(self)}"
-        devices = self._num_devices or len(self.gamma.list_ctx())
+        devices = self.__num_devices or len(self.gamma.list_ctx())
         states = (running_mean, running_var)
         y: NDArray = F.contrib.SyncBatchNorm(x, gamma, beta, *states, ndev=devices, key=key, **self._kwargs)
         return y
@@ -235,7 +241,7 @@ class LayerNorm(_Norm):
         super().__init__(prefix=prefix, params=params)
         self._kwargs = {"eps": epsilon, "axis": axis, "center": center, "scale": scale}
         self._axis, self._epsilon = axis, epsilon
-        self._add_affine(in_channels, center, scale, gamma_initializer, beta_initializer)
+        _add_affine(self, in_channels, center, scale, gamma_initializer, beta_initializer)
 
     def hybrid_forward(self, F: Any, data: NDArray, gamma: NDArray, beta: NDArray) -> NDArray:
         y: NDArray = F.LayerNorm(data, gamma, beta, axis=self._axis, eps=self._epsilon)
@@ -282,7 +288,7 @@ class InstanceNorm(_Norm):
         super().__init__(prefix=prefix, params=params)
         self._kwargs = {"eps": epsilon, "axis": axis, "center": center, "scale": scale}
         self._axis, self._epsilon = axis, epsilon
-        self._add_affine(in_channels, center, scale, gamma_initializer, beta_initializer)
+        _add_affine(self, in_channels, center, scale, gamma_initializer, beta_initializer)
 
     def hybrid_forward(self, F: Any, x: NDArray, gamma: NDArray, beta: NDArray) -> NDArray:
         y: NDArray
@@ -338,7 +344,7 @@ class GroupNorm(_Norm):
             raise ArgumentError(f"GroupNorm: num_groups={num_groups} must divide in_channels={in_channels}")
         self._kwargs = {"eps": epsilon, "num_groups": num_groups, "center": center, "scale": scale}
         self._num_groups, self._epsilon = num_groups, epsilon
-        self._add_affine(in_channels, center, scale, gamma_initializer, beta_initializer)
+        _add_affine(self, in_channels, center, scale, gamma_initializer, beta_initializer)
 
     def hybrid_forward(self, F: Any, data: NDArray, gamma: NDArray, beta: NDArray) -> NDArray:
         y: NDArray = F.GroupNorm(data, gamma, beta, num_groups=self._num_groups, eps=self._epsilon)
@@ -383,7 +389,7 @@ class RMSNorm(_Norm):
         self._kwargs = {"eps": epsilon, "axis": axis, "scale": scale}
         self._axis, self._epsilon = axis, epsilon
         with self.name_scope():
-            self.gamma = self._channelwise("gamma", in_channels, gamma_initializer, learned=scale)
+            self.gamma = _channelwise(self, "gamma", in_channels, gamma_initializer, learned=scale)
 
     def hybrid_forward(self, F: Any, x: NDArray, gamma: NDArray) -> NDArray:
         y: NDArray = F.RMSNorm(x, gamma, axis=self._axis, eps=self._epsilon)

@@ -29,8 +29,13 @@ __all__ = [
 class _Pooling(HybridBlock):
     """What all of them have in common. A subclass says over how many axes it goes, and what becomes of a window."""
 
-    _axes: int
-    _type: str
+    __axes: int
+    __type: str
+
+    def __init_subclass__(cls, axes: int | None = None, type: str = "max", **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if axes is not None:  # a subclass of a subclass does not say it again
+            cls.__axes, cls.__type = axes, type
 
     def __init__(
         self,
@@ -45,14 +50,14 @@ class _Pooling(HybridBlock):
         everything: bool = False,
     ) -> None:
         super().__init__(prefix=prefix, params=params)
-        name, axes = type(self).__name__, self._axes
+        name, axes = type(self).__name__, self.__axes
         channels_last(name, layout, axes)
         self._kwargs = {
             "kernel": per_axis(name, "pool_size", pool_size, axes, 1),
             "stride": per_axis(name, "strides", pool_size if strides is None else strides, axes, 1),
             "pad": per_axis(name, "padding", padding, axes),
             "global_pool": everything,
-            "pool_type": self._type,
+            "pool_type": self.__type,
             "layout": layout,
             "pooling_convention": "full" if ceil_mode else "valid",
             "count_include_pad": count_include_pad,
@@ -74,7 +79,7 @@ class _Pooling(HybridBlock):
         )
 
 
-class MaxPool1D(_Pooling):
+class MaxPool1D(_Pooling, axes=1, type="max"):
     """The largest value of each window over one axis.
 
     Parameters
@@ -95,9 +100,6 @@ class MaxPool1D(_Pooling):
     (2, 3, 4)
     """
 
-    _axes = 1
-    _type = "max"
-
     def __init__(
         self,
         pool_size: PerAxis = 2,
@@ -111,7 +113,7 @@ class MaxPool1D(_Pooling):
         super().__init__(pool_size, strides, padding, ceil_mode, layout, prefix, params)
 
 
-class MaxPool2D(_Pooling):
+class MaxPool2D(_Pooling, axes=2, type="max"):
     """The largest value of each window over images.
 
     The arguments are those of :class:`MaxPool1D`, with one number or one for each axis.
@@ -128,9 +130,6 @@ class MaxPool2D(_Pooling):
     (2, 3, 4, 4)
     """
 
-    _axes = 2
-    _type = "max"
-
     def __init__(
         self,
         pool_size: PerAxis = (2, 2),
@@ -144,7 +143,7 @@ class MaxPool2D(_Pooling):
         super().__init__(pool_size, strides, padding, ceil_mode, layout, prefix, params)
 
 
-class MaxPool3D(_Pooling):
+class MaxPool3D(_Pooling, axes=3, type="max"):
     """The largest value of each window over volumes.
 
     The arguments are those of :class:`MaxPool1D`, with one number or one for each axis, in another order.
@@ -161,9 +160,6 @@ class MaxPool3D(_Pooling):
     (2, 3, 4, 4, 4)
     """
 
-    _axes = 3
-    _type = "max"
-
     def __init__(
         self,
         pool_size: PerAxis = (2, 2, 2),
@@ -177,7 +173,7 @@ class MaxPool3D(_Pooling):
         super().__init__(pool_size, strides, padding, ceil_mode, layout, prefix, params)
 
 
-class AvgPool1D(_Pooling):
+class AvgPool1D(_Pooling, axes=1, type="avg"):
     """The mean of each window over one axis.
 
     Parameters
@@ -200,9 +196,6 @@ class AvgPool1D(_Pooling):
     (2, 3, 4)
     """
 
-    _axes = 1
-    _type = "avg"
-
     def __init__(
         self,
         pool_size: PerAxis = 2,
@@ -217,7 +210,7 @@ class AvgPool1D(_Pooling):
         super().__init__(pool_size, strides, padding, ceil_mode, layout, prefix, params, count_include_pad)
 
 
-class AvgPool2D(_Pooling):
+class AvgPool2D(_Pooling, axes=2, type="avg"):
     """The mean of each window over images.
 
     The arguments are those of :class:`AvgPool1D`, with one number or one for each axis, in another order.
@@ -234,9 +227,6 @@ class AvgPool2D(_Pooling):
     (2, 3, 4, 4)
     """
 
-    _axes = 2
-    _type = "avg"
-
     def __init__(
         self,
         pool_size: PerAxis = (2, 2),
@@ -251,7 +241,7 @@ class AvgPool2D(_Pooling):
         super().__init__(pool_size, strides, padding, ceil_mode, layout, prefix, params, count_include_pad)
 
 
-class AvgPool3D(_Pooling):
+class AvgPool3D(_Pooling, axes=3, type="avg"):
     """The mean of each window over volumes.
 
     The arguments are those of :class:`AvgPool1D`, with one number or one for each axis, in another order.
@@ -268,9 +258,6 @@ class AvgPool3D(_Pooling):
     (2, 3, 4, 4, 4)
     """
 
-    _axes = 3
-    _type = "avg"
-
     def __init__(
         self,
         pool_size: PerAxis = (2, 2, 2),
@@ -285,7 +272,7 @@ class AvgPool3D(_Pooling):
         super().__init__(pool_size, strides, padding, ceil_mode, layout, prefix, params, count_include_pad)
 
 
-class GlobalMaxPool1D(_Pooling):
+class GlobalMaxPool1D(_Pooling, axes=1, type="max"):
     """The largest value of each channel.
 
     Parameters
@@ -300,14 +287,11 @@ class GlobalMaxPool1D(_Pooling):
     (2, 3, 1)
     """
 
-    _axes = 1
-    _type = "max"
-
     def __init__(self, layout: str = "NCW", prefix: str | None = None, params: Any = None) -> None:
         super().__init__(1, 1, 0, True, layout, prefix, params, everything=True)
 
 
-class GlobalMaxPool2D(_Pooling):
+class GlobalMaxPool2D(_Pooling, axes=2, type="max"):
     """The largest value of each channel.
 
     Parameters
@@ -322,14 +306,11 @@ class GlobalMaxPool2D(_Pooling):
     (2, 3, 1, 1)
     """
 
-    _axes = 2
-    _type = "max"
-
     def __init__(self, layout: str = "NCHW", prefix: str | None = None, params: Any = None) -> None:
         super().__init__(1, 1, 0, True, layout, prefix, params, everything=True)
 
 
-class GlobalMaxPool3D(_Pooling):
+class GlobalMaxPool3D(_Pooling, axes=3, type="max"):
     """The largest value of each channel.
 
     Parameters
@@ -344,14 +325,11 @@ class GlobalMaxPool3D(_Pooling):
     (2, 3, 1, 1, 1)
     """
 
-    _axes = 3
-    _type = "max"
-
     def __init__(self, layout: str = "NCDHW", prefix: str | None = None, params: Any = None) -> None:
         super().__init__(1, 1, 0, True, layout, prefix, params, everything=True)
 
 
-class GlobalAvgPool1D(_Pooling):
+class GlobalAvgPool1D(_Pooling, axes=1, type="avg"):
     """The mean of each channel.
 
     Parameters
@@ -366,14 +344,11 @@ class GlobalAvgPool1D(_Pooling):
     (2, 3, 1)
     """
 
-    _axes = 1
-    _type = "avg"
-
     def __init__(self, layout: str = "NCW", prefix: str | None = None, params: Any = None) -> None:
         super().__init__(1, 1, 0, True, layout, prefix, params, everything=True)
 
 
-class GlobalAvgPool2D(_Pooling):
+class GlobalAvgPool2D(_Pooling, axes=2, type="avg"):
     """The mean of each channel.
 
     Parameters
@@ -388,14 +363,11 @@ class GlobalAvgPool2D(_Pooling):
     (2, 3, 1, 1)
     """
 
-    _axes = 2
-    _type = "avg"
-
     def __init__(self, layout: str = "NCHW", prefix: str | None = None, params: Any = None) -> None:
         super().__init__(1, 1, 0, True, layout, prefix, params, everything=True)
 
 
-class GlobalAvgPool3D(_Pooling):
+class GlobalAvgPool3D(_Pooling, axes=3, type="avg"):
     """The mean of each channel.
 
     Parameters
@@ -409,9 +381,6 @@ class GlobalAvgPool3D(_Pooling):
     >>> GlobalAvgPool3D()(nd.ones((2, 3, 8, 8, 8))).shape
     (2, 3, 1, 1, 1)
     """
-
-    _axes = 3
-    _type = "avg"
 
     def __init__(self, layout: str = "NCDHW", prefix: str | None = None, params: Any = None) -> None:
         super().__init__(1, 1, 0, True, layout, prefix, params, everything=True)

@@ -191,11 +191,11 @@ class ReflectionPad2D(HybridBlock):
             raise ArgumentError(
                 f"ReflectionPad2D: padding={padding!r} must be 0 for batch and channels, its first four"
             )
-        self._widths = (0, 0, 0, 0, *widths * 4) if one else widths
+        self.__widths = (0, 0, 0, 0, *widths * 4) if one else widths
 
     def hybrid_forward(self, F: Any, x: NDArray) -> NDArray:
         _spatial_axes("ReflectionPad2D", x, 2)
-        y: NDArray = F.pad(x, mode="reflect", pad_width=self._widths)
+        y: NDArray = F.pad(x, mode="reflect", pad_width=self.__widths)
         return y
 
 

@@ -169,29 +169,34 @@ class StochasticDepth(HybridBlock):
 class _PixelShuffle(HybridBlock):
     """Groups of channels become the places of larger images. A subclass says over how many axes."""
 
-    _axes: int
+    __axes: int
+
+    def __init_subclass__(cls, axes: int | None = None, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if axes is not None:  # a subclass of a subclass does not say it again
+            cls.__axes = axes
 
     def __init__(self, factor: PerAxis, prefix: str | None = None, params: Any = None) -> None:
         super().__init__(prefix=prefix, params=params)
-        self._factors = per_axis(type(self).__name__, "factor", factor, self._axes, 1)
+        self.__factors = per_axis(type(self).__name__, "factor", factor, self.__axes, 1)
 
     def hybrid_forward(self, F: Any, x: NDArray) -> NDArray:
-        axes, group = self._axes, prod(self._factors)
+        axes, group = self.__axes, prod(self.__factors)
         if x.ndim != axes + 2 or x.shape[1] % group:
             text = f"input of shape {x.shape} must have {axes + 2} axes, and channels that {group} divides"
             raise ShapeError(f"{type(self).__name__}: {text}")
         batch, channels, *size = x.shape
-        parts = x.reshape(batch, channels // group, *self._factors, *size)
+        parts = x.reshape(batch, channels // group, *self.__factors, *size)
         # Each factor comes to stand behind the axis that it makes longer.
         order = [i for axis in range(axes) for i in (2 + axes + axis, 2 + axis)]
-        larger = [n * f for n, f in zip(size, self._factors, strict=True)]
+        larger = [n * f for n, f in zip(size, self.__factors, strict=True)]
         return parts.transpose(0, 1, *order).reshape(batch, channels // group, *larger)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._factors[0] if self._axes == 1 else self._factors})"
+        return f"{type(self).__name__}({self.__factors[0] if self.__axes == 1 else self.__factors})"
 
 
-class PixelShuffle1D(_PixelShuffle):
+class PixelShuffle1D(_PixelShuffle, axes=1):
     """Groups of ``factor`` channels become neighbouring places (Shi et al., 2016).
 
     Input ``(batch, factor * channels, width)``, output ``(batch, channels, factor * width)``.
@@ -201,10 +206,8 @@ class PixelShuffle1D(_PixelShuffle):
     [[[1.0, 3.0, 2.0, 4.0]]]
     """
 
-    _axes = 1
 
-
-class PixelShuffle2D(_PixelShuffle):
+class PixelShuffle2D(_PixelShuffle, axes=2):
     """Groups of channels become the places of larger images (Shi et al., 2016).
 
     Parameters
@@ -219,10 +222,8 @@ class PixelShuffle2D(_PixelShuffle):
     (1, 2, 6, 15)
     """
 
-    _axes = 2
 
-
-class PixelShuffle3D(_PixelShuffle):
+class PixelShuffle3D(_PixelShuffle, axes=3):
     """Groups of channels become the places of larger volumes (Shi et al., 2016).
 
     Parameters
@@ -237,5 +238,3 @@ class PixelShuffle3D(_PixelShuffle):
     >>> PixelShuffle3D((2, 3, 4))(nd.ones((1, 48, 3, 5, 7))).shape
     (1, 2, 6, 15, 28)
     """
-
-    _axes = 3

@@ -196,14 +196,15 @@ class GatedCell(HybridRecurrentCell):
         rows, width = self.i2h_weight.shape or (0, 0)
         return f"{type(self).__name__}({width or None} -> {rows})"
 
-    def _products(
-        self, F: Any, inputs: NDArray, h: NDArray, weights: tuple[NDArray, NDArray, NDArray, NDArray]
-    ) -> tuple[NDArray, NDArray]:
-        """From the input and from the state, each (batch, gates * hidden_size)."""
-        rows = self.gates * self._hidden_size
-        i2h_weight, h2h_weight, i2h_bias, h2h_bias = weights
-        i2h = F.FullyConnected(inputs, i2h_weight, i2h_bias, num_hidden=rows)
-        return i2h, F.FullyConnected(h, h2h_weight, h2h_bias, num_hidden=rows)
+
+def products(
+    cell: GatedCell, F: Any, inputs: NDArray, h: NDArray, weights: tuple[NDArray, NDArray, NDArray, NDArray]
+) -> tuple[NDArray, NDArray]:
+    """From the input and from the state, each (batch, gates * hidden_size)."""
+    rows = cell.gates * cell._hidden_size
+    i2h_weight, h2h_weight, i2h_bias, h2h_bias = weights
+    i2h = F.FullyConnected(inputs, i2h_weight, i2h_bias, num_hidden=rows)
+    return i2h, F.FullyConnected(h, h2h_weight, h2h_bias, num_hidden=rows)
 
 
 def states_of(cell: RecurrentCell, inputs: NDArray, states: NDArray | Sequence[NDArray]) -> Sequence[NDArray]:
@@ -294,7 +295,7 @@ class RNNCell(GatedCell):
         h2h_bias: NDArray,
     ) -> tuple[NDArray, list[NDArray]]:
         (h,) = states_of(self, inputs, states)
-        i2h, h2h = self._products(F, inputs, h, (i2h_weight, h2h_weight, i2h_bias, h2h_bias))
+        i2h, h2h = products(self, F, inputs, h, (i2h_weight, h2h_weight, i2h_bias, h2h_bias))
         output = activate(F, i2h + h2h, self._activation)
         return output, [output]
 
@@ -363,7 +364,7 @@ class LSTMCell(GatedCell):
         h2h_bias: NDArray,
     ) -> tuple[NDArray, list[NDArray]]:
         h, c = states_of(self, inputs, states)
-        i2h, h2h = self._products(F, inputs, h, (i2h_weight, h2h_weight, i2h_bias, h2h_bias))
+        i2h, h2h = products(self, F, inputs, h, (i2h_weight, h2h_weight, i2h_bias, h2h_bias))
         h, c = lstm_step(F, i2h + h2h, c, 1, self._activation, self._recurrent_activation)
         return h, [h, c]
 
@@ -437,7 +438,7 @@ class GRUCell(GatedCell):
         h2h_bias: NDArray,
     ) -> tuple[NDArray, list[NDArray]]:
         (h,) = states_of(self, inputs, states)
-        i2h, h2h = self._products(F, inputs, h, (i2h_weight, h2h_weight, i2h_bias, h2h_bias))
+        i2h, h2h = products(self, F, inputs, h, (i2h_weight, h2h_weight, i2h_bias, h2h_bias))
         output = gru_step(F, i2h, h2h, h, 1, "tanh")
         return output, [output]
 

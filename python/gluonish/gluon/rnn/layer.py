@@ -58,17 +58,17 @@ class _RNNLayer(HybridBlock):
         self._dropout = probability(dropout, f"{kind}: dropout")
         self._dir = 2 if bidirectional else 1
         self._input_size = input_size
-        self._initializers = initializers
+        self.__initializers = initializers
         self._dtype = dtype
         self._use_sequence_length = use_sequence_length
-        self._clip = clip
+        self.__clip = clip
         self._gates = _GATES[mode]
-        self._make_parameters()
+        self.__make_parameters()
         # The order in which the op has them: all weights, then all biases.
-        self._packed = [name for name in self._reg_params if name.endswith("weight")]
-        self._packed += [name for name in self._reg_params if name.endswith("bias")]
+        self.__packed = [name for name in self._reg_params if name.endswith("weight")]
+        self.__packed += [name for name in self._reg_params if name.endswith("bias")]
 
-    def _make_parameters(self) -> None:
+    def __make_parameters(self) -> None:
         rows, width = self._gates * self._hidden_size, self._input_size
         state = self._projection_size or self._hidden_size
         for layer in range(self._num_layers):
@@ -78,7 +78,7 @@ class _RNNLayer(HybridBlock):
                 if self._projection_size:
                     shapes["h2r_weight"] = (state, self._hidden_size)  # behind the biases, as in MXNet
                 for part, shape in shapes.items():
-                    name, init = f"{direction}{layer}_{part}", self._initializers[part]
+                    name, init = f"{direction}{layer}_{part}", self.__initializers[part]
                     parameter = self.params.get(
                         name, shape=shape, init=init, dtype=self._dtype, allow_deferred_init=True
                     )
@@ -86,13 +86,13 @@ class _RNNLayer(HybridBlock):
             width = state * self._dir
 
     def __repr__(self) -> str:
-        parts = [f"{self._width() or None} -> {self._hidden_size}", self._layout]
+        parts = [f"{self.__width() or None} -> {self._hidden_size}", self._layout]
         parts += [f"num_layers={self._num_layers}"] if self._num_layers != 1 else []
         parts += [f"dropout={self._dropout}"] if self._dropout else []
         parts += ["bidirectional"] if self._dir == 2 else []
         return f"{type(self).__name__}({', '.join(parts)})"
 
-    def _width(self) -> int:
+    def __width(self) -> int:
         """That of the input; 0 if it is not known yet."""
         return (self.l0_i2h_weight.shape or (0, 0))[1]
 
@@ -136,12 +136,12 @@ class _RNNLayer(HybridBlock):
         """The width of the input is that of the first layer's weights."""
         inputs: NDArray = args[0]
         if inputs.ndim != 3:
-            raise self._not_a_sequence(inputs)
+            raise self.__not_a_sequence(inputs)
         for direction in "lr"[: self._dir]:
             weight = getattr(self, f"{direction}0_i2h_weight")
             weight.shape = (weight.shape[0], inputs.shape[2])
 
-    def _not_a_sequence(self, inputs: NDArray) -> ShapeError:
+    def __not_a_sequence(self, inputs: NDArray) -> ShapeError:
         axes = {"T": "steps", "N": "batch", "C": "width"}
         wanted = ", ".join(axes[c] for c in self._layout)
         return ShapeError(f"{type(self).__name__}: inputs of shape {inputs.shape} must be ({wanted})")
@@ -155,22 +155,22 @@ class _RNNLayer(HybridBlock):
         **params: NDArray,
     ) -> Output:
         if inputs.ndim != 3:
-            raise self._not_a_sequence(inputs)
-        if inputs.shape[2] != self._width():
+            raise self.__not_a_sequence(inputs)
+        if inputs.shape[2] != self.__width():
             raise ShapeError(
                 f"{type(self).__name__}: inputs of shape {inputs.shape} have the width {inputs.shape[2]}, but the "
-                f"layer's is {self._width()}: that of l0_i2h_weight, {self.l0_i2h_weight.shape}"
+                f"layer's is {self.__width()}: that of l0_i2h_weight, {self.l0_i2h_weight.shape}"
             )
         batch = inputs.shape[self._layout.index("N")]
         if states is None:
             begin = self.begin_state(batch, ctx=inputs.context, dtype=inputs.dtype)
         else:
-            begin = self._checked(states, batch)
+            begin = self.__checked(states, batch)
         if self._layout == "NTC":
             inputs = F.swapaxes(inputs, 0, 1)
-        vector = F.concat(*[F.reshape(params[name], (-1,)) for name in self._packed], dim=0)
+        vector = F.concat(*[F.reshape(params[name], (-1,)) for name in self.__packed], dim=0)
         lengths = {"sequence_length": sequence_length, "use_sequence_length": True} if self._use_sequence_length else {}
-        low, high, nan = self._clip
+        low, high, nan = self.__clip
         output, *after = F.RNN(
             inputs,
             vector,
@@ -191,7 +191,7 @@ class _RNNLayer(HybridBlock):
             output = F.swapaxes(output, 0, 1)
         return output if states is None else (output, after)
 
-    def _checked(self, states: Sequence[NDArray], batch: int) -> list[NDArray]:
+    def __checked(self, states: Sequence[NDArray], batch: int) -> list[NDArray]:
         infos = self.state_info(batch)
         if len(states) != len(infos):
             raise CellError(f"{type(self).__name__}: states must be a list of {len(infos)}, got {len(states)}")
@@ -205,7 +205,7 @@ class _RNNLayer(HybridBlock):
 
     def _unfuse(self) -> HybridSequentialRNNCell:
         """The same network as a stack of cells, which share the layer's parameters. Gluon's name for it."""
-        if self._projection_size or self._clip != (None, None, False):
+        if self._projection_size or self.__clip != (None, None, False):
             raise ArgumentError(f"{type(self).__name__}: there are no cells with a projection and bounds of states")
         make: dict[str, Callable[..., Any]] = {
             "rnn_relu": lambda **how: RNNCell(self._hidden_size, "relu", **how),
@@ -213,8 +213,8 @@ class _RNNLayer(HybridBlock):
             "lstm": lambda **how: LSTMCell(self._hidden_size, **how),
             "gru": lambda **how: GRUCell(self._hidden_size, **how),
         }
-        width = self._width()
-        how = {f"{part}_initializer": init for part, init in self._initializers.items() if part != "h2r_weight"}
+        width = self.__width()
+        how = {f"{part}_initializer": init for part, init in self.__initializers.items() if part != "h2r_weight"}
         stack = HybridSequentialRNNCell(prefix=self.prefix, params=self.params)
         with stack.name_scope():
             for layer in range(self._num_layers):

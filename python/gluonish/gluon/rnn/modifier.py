@@ -59,9 +59,9 @@ class DropoutCell(HybridRecurrentCell):
         return []
 
     def hybrid_forward(self, F: Any, inputs: NDArray, states: Sequence[NDArray]) -> tuple[NDArray, Sequence[NDArray]]:
-        return self._dropped(F, inputs), states
+        return self.__dropped(F, inputs), states
 
-    def _dropped(self, F: Any, inputs: NDArray) -> NDArray:
+    def __dropped(self, F: Any, inputs: NDArray) -> NDArray:
         return F.Dropout(inputs, p=self._rate, axes=self._axes) if self._rate > 0 else inputs
 
     def unroll(
@@ -78,7 +78,7 @@ class DropoutCell(HybridRecurrentCell):
             return super().unroll(length, inputs, begin_state, layout, merge_outputs, valid_length)
         self.reset()
         check_length(length, inputs, layout)
-        outputs = self._dropped(nd, inputs)
+        outputs = self.__dropped(nd, inputs)
         if valid_length is not None:
             outputs = masked(outputs, lengths(valid_length, inputs, 1 - time_axis(layout)), layout)
         return outputs, list(begin_state or [])

@@ -6,7 +6,7 @@ from typing import Any
 from gluonish import nd
 from gluonish._core import NDArray
 from gluonish.gluon.rnn._sequence import CellError, Lengths, Steps, merged, split, time_axis
-from gluonish.gluon.rnn.cell import GatedCell, RecurrentCell, StateInfo, Unrolled, lstm_step, states_of
+from gluonish.gluon.rnn.cell import GatedCell, RecurrentCell, StateInfo, Unrolled, lstm_step, products, states_of
 from gluonish.gluon.rnn.modifier import ModifierCell, freed, probability
 from gluonish.gluon.rnn.stack import steps_alone
 
@@ -82,7 +82,7 @@ class LSTMPCell(GatedCell):
         h2h_bias: NDArray,
     ) -> tuple[NDArray, list[NDArray]]:
         r, c = states_of(self, inputs, states)
-        i2h, h2h = self._products(F, inputs, r, (i2h_weight, h2h_weight, i2h_bias, h2h_bias))
+        i2h, h2h = products(self, F, inputs, r, (i2h_weight, h2h_weight, i2h_bias, h2h_bias))
         h, c = lstm_step(F, i2h + h2h, c, 1, "tanh")
         r = F.FullyConnected(h, h2r_weight, num_hidden=self._projection_size, no_bias=True)
         return r, [r, c]
@@ -122,7 +122,7 @@ class VariationalDropoutCell(ModifierCell):
         self.drop_inputs = probability(drop_inputs, "VariationalDropoutCell: drop_inputs")
         self.drop_states = probability(drop_states, "VariationalDropoutCell: drop_states")
         self.drop_outputs = probability(drop_outputs, "VariationalDropoutCell: drop_outputs")
-        self._masks: dict[str, NDArray] = {}
+        self.__masks: dict[str, NDArray] = {}
 
     def _alias(self) -> str:
         return "vardrop"
@@ -132,21 +132,21 @@ class VariationalDropoutCell(ModifierCell):
 
     def reset(self) -> None:
         super().reset()
-        self._masks = {}
+        self.__masks = {}
 
     def hybrid_forward(self, F: Any, inputs: NDArray, states: Sequence[NDArray]) -> tuple[NDArray, list[NDArray]]:
         if states:
-            states = [self._dropped(F, "states", states[0], self.drop_states), *states[1:]]
-        output, new = self.base_cell(self._dropped(F, "inputs", inputs, self.drop_inputs), states)
-        return self._dropped(F, "outputs", output, self.drop_outputs), new
+            states = [self.__dropped(F, "states", states[0], self.drop_states), *states[1:]]
+        output, new = self.base_cell(self.__dropped(F, "inputs", inputs, self.drop_inputs), states)
+        return self.__dropped(F, "outputs", output, self.drop_outputs), new
 
-    def _dropped(self, F: Any, name: str, x: NDArray, p: float) -> NDArray:
+    def __dropped(self, F: Any, name: str, x: NDArray, p: float) -> NDArray:
         """``x`` times the mask of this sequence, which the first step makes."""
         if not p:
             return x
-        if name not in self._masks:
-            self._masks[name] = F.Dropout(F.ones_like(x), p=p)
-        return x * self._masks[name]
+        if name not in self.__masks:
+            self.__masks[name] = F.Dropout(F.ones_like(x), p=p)
+        return x * self.__masks[name]
 
     def unroll(
         self,
@@ -161,16 +161,16 @@ class VariationalDropoutCell(ModifierCell):
         if self.drop_states:
             return super().unroll(length, inputs, begin_state, layout, merge_outputs, valid_length)
         self.reset()
-        whole = self._dropped_alike(inputs, self.drop_inputs, layout)
+        whole = self.__dropped_alike(inputs, self.drop_inputs, layout)
         merge = merge_outputs is not False
         with freed(self.base_cell):
             outputs, states = self.base_cell.unroll(length, whole, begin_state, layout, merge, valid_length)
         if self.drop_outputs:
-            outputs = self._dropped_alike(outputs, self.drop_outputs, layout)
+            outputs = self.__dropped_alike(outputs, self.drop_outputs, layout)
             outputs = outputs if merge else split(length, outputs, layout)
         return outputs, states
 
-    def _dropped_alike(self, steps: Steps, p: float, layout: str) -> Steps:
+    def __dropped_alike(self, steps: Steps, p: float, layout: str) -> Steps:
         """A sequence after dropout with one mask for all of its steps."""
         if not p:
             return steps

@@ -43,44 +43,50 @@ class _ConvCell(HybridRecurrentCell):
         params: Any,
     ) -> None:
         super().__init__(prefix=prefix, params=params)
-        if conv_layout not in (self._layouts()):
-            raise ArgumentError(f"{type(self).__name__}: conv_layout={conv_layout!r} must be one of {self._layouts()}")
+        if conv_layout not in (self.__layouts()):
+            raise ArgumentError(f"{type(self).__name__}: conv_layout={conv_layout!r} must be one of {self.__layouts()}")
         self._hidden_channels = hidden_channels
         self._input_shape = tuple(input_shape)
         self._conv_layout = conv_layout
         self._activation = activation
         self._channel_axis = conv_layout.index("C")
-        self._i2h_kernel, self._h2h_kernel = self._size(kernels[0], "i2h_kernel"), self._size(kernels[1], "h2h_kernel")
-        self._i2h_pad = self._size(i2h_pad, "i2h_pad")
-        self._i2h_dilate, self._h2h_dilate = self._size(dilates[0], "i2h_dilate"), self._size(dilates[1], "h2h_dilate")
+        self._i2h_kernel, self._h2h_kernel = (
+            self.__size(kernels[0], "i2h_kernel"),
+            self.__size(kernels[1], "h2h_kernel"),
+        )
+        self._i2h_pad = self.__size(i2h_pad, "i2h_pad")
+        self._i2h_dilate, self._h2h_dilate = (
+            self.__size(dilates[0], "i2h_dilate"),
+            self.__size(dilates[1], "h2h_dilate"),
+        )
         if any(k % 2 == 0 for k in self._h2h_kernel):
             raise ArgumentError(
                 f"{type(self).__name__}: h2h_kernel={kernels[1]} must be odd, so that states keep their size"
             )
         self._h2h_pad = tuple(d * (k - 1) // 2 for d, k in zip(self._h2h_dilate, self._h2h_kernel, strict=True))
-        channels, self._state_shape = self._shapes()
+        channels, self._state_shape = self.__shapes()
         rows = self.gates * hidden_channels
         shapes = (
-            self._with_channels(rows, channels, self._i2h_kernel),
-            self._with_channels(rows, hidden_channels, self._h2h_kernel),
+            self.__with_channels(rows, channels, self._i2h_kernel),
+            self.__with_channels(rows, hidden_channels, self._h2h_kernel),
             *((rows,), (rows,)),
         )
         names = ("i2h_weight", "h2h_weight", "i2h_bias", "h2h_bias")
         for name, shape, init in zip(names, shapes, initializers, strict=True):
             setattr(self, name, self.params.get(name, shape=shape, init=init))
 
-    def _layouts(self) -> tuple[str, str]:
+    def __layouts(self) -> tuple[str, str]:
         axes = "DHW"[3 - self.dims :]
         return f"NC{axes}", f"N{axes}C"
 
-    def _size(self, given: Size, name: str) -> tuple[int, ...]:
+    def __size(self, given: Size, name: str) -> tuple[int, ...]:
         """A number for each axis of an image."""
         sizes = (given,) * self.dims if isinstance(given, int) else tuple(given)
         if len(sizes) != self.dims:
             raise ArgumentError(f"{type(self).__name__}: {name}={given} must be one number, or {self.dims}")
         return sizes
 
-    def _shapes(self) -> tuple[int, tuple[int, ...]]:
+    def __shapes(self) -> tuple[int, tuple[int, ...]]:
         """The number of channels of the input, and the shape of a state."""
         if len(self._input_shape) != self.dims + 1:
             raise ShapeError(
@@ -98,7 +104,7 @@ class _ConvCell(HybridRecurrentCell):
         out.insert(self._channel_axis - 1, self._hidden_channels)
         return channels, tuple(out)
 
-    def _with_channels(self, rows: int, channels: int, kernel: tuple[int, ...]) -> tuple[int, ...]:
+    def __with_channels(self, rows: int, channels: int, kernel: tuple[int, ...]) -> tuple[int, ...]:
         return (rows, channels, *kernel) if self._channel_axis == 1 else (rows, *kernel, channels)
 
     def _alias(self) -> str:
@@ -111,16 +117,17 @@ class _ConvCell(HybridRecurrentCell):
     def state_info(self, batch_size: int = 0) -> StateInfo:
         return [{"shape": (batch_size, *self._state_shape), "__layout__": self._conv_layout}]
 
-    def _products(
-        self, F: Any, inputs: NDArray, h: NDArray, weights: tuple[NDArray, NDArray, NDArray, NDArray]
-    ) -> tuple[NDArray, NDArray]:
-        """From the input and from the state, each with gates * hidden_channels channels."""
-        i2h_weight, h2h_weight, i2h_bias, h2h_bias = weights
-        how = {"num_filter": self.gates * self._hidden_channels, "layout": self._conv_layout}
-        of_input = {"kernel": self._i2h_kernel, "pad": self._i2h_pad, "dilate": self._i2h_dilate}
-        of_state = {"kernel": self._h2h_kernel, "pad": self._h2h_pad, "dilate": self._h2h_dilate}
-        i2h = F.Convolution(inputs, i2h_weight, i2h_bias, **of_input, **how)
-        return i2h, F.Convolution(h, h2h_weight, h2h_bias, **of_state, **how)
+
+def _products(
+    cell: _ConvCell, F: Any, inputs: NDArray, h: NDArray, weights: tuple[NDArray, NDArray, NDArray, NDArray]
+) -> tuple[NDArray, NDArray]:
+    """From the input and from the state, each with gates * hidden_channels channels."""
+    i2h_weight, h2h_weight, i2h_bias, h2h_bias = weights
+    how = {"num_filter": cell.gates * cell._hidden_channels, "layout": cell._conv_layout}
+    of_input = {"kernel": cell._i2h_kernel, "pad": cell._i2h_pad, "dilate": cell._i2h_dilate}
+    of_state = {"kernel": cell._h2h_kernel, "pad": cell._h2h_pad, "dilate": cell._h2h_dilate}
+    i2h = F.Convolution(inputs, i2h_weight, i2h_bias, **of_input, **how)
+    return i2h, F.Convolution(h, h2h_weight, h2h_bias, **of_state, **how)
 
 
 class _RNN(_ConvCell):
@@ -137,7 +144,7 @@ class _RNN(_ConvCell):
         h2h_bias: NDArray,
     ) -> tuple[NDArray, list[NDArray]]:
         (h,) = states_of(self, inputs, states)
-        i2h, h2h = self._products(F, inputs, h, (i2h_weight, h2h_weight, i2h_bias, h2h_bias))
+        i2h, h2h = _products(self, F, inputs, h, (i2h_weight, h2h_weight, i2h_bias, h2h_bias))
         output = activate(F, i2h + h2h, self._activation)
         return output, [output]
 
@@ -160,7 +167,7 @@ class _LSTM(_ConvCell):
         h2h_bias: NDArray,
     ) -> tuple[NDArray, list[NDArray]]:
         h, c = states_of(self, inputs, states)
-        i2h, h2h = self._products(F, inputs, h, (i2h_weight, h2h_weight, i2h_bias, h2h_bias))
+        i2h, h2h = _products(self, F, inputs, h, (i2h_weight, h2h_weight, i2h_bias, h2h_bias))
         h, c = lstm_step(F, i2h + h2h, c, self._channel_axis, self._activation)
         return h, [h, c]
 
@@ -180,7 +187,7 @@ class _GRU(_ConvCell):
         h2h_bias: NDArray,
     ) -> tuple[NDArray, list[NDArray]]:
         (h,) = states_of(self, inputs, states)
-        i2h, h2h = self._products(F, inputs, h, (i2h_weight, h2h_weight, i2h_bias, h2h_bias))
+        i2h, h2h = _products(self, F, inputs, h, (i2h_weight, h2h_weight, i2h_bias, h2h_bias))
         output = gru_step(F, i2h, h2h, h, self._channel_axis, self._activation)
         return output, [output]
 
