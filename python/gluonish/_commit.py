@@ -6,11 +6,12 @@ from gluonish._core import NDArray
 __all__ = ["commit", "raise_left_out"]
 
 
-def commit(array: NDArray, value: NDArray) -> None:
+def commit(array: NDArray, value: NDArray, told: bool = False) -> None:
     """Writes a value to an array once it is computed. If that fails, the array keeps what it has.
 
     A batch with a bad label would else leave its error in states that are made from themselves, for good. The error is
-    not lost: whoever reads the loss or a gradient gets it, and `raise_left_out` raises it if nobody does.
+    not lost: whoever reads the loss or a gradient gets it. With ``told``, for updates of what is trained,
+    `raise_left_out` raises it if nobody does.
 
     >>> from gluonish import nd
     >>> mean = nd.zeros(2)
@@ -18,7 +19,7 @@ def commit(array: NDArray, value: NDArray) -> None:
     >>> mean.tolist()
     [1.0, 1.0]
     """
-    _core.commit_into(array, value)
+    _core.commit_into(array, value, told)
 
 
 def raise_left_out() -> None:

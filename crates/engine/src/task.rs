@@ -19,8 +19,8 @@ pub enum Write {
     Update,
     /// Replaces it if the task succeeds; otherwise the old value stays. For state that a failure must not spoil.
     Commit,
-    /// Changes it as `Update` does, but where another input's value is an error the old value stays. For what is trained: a
-    /// batch that failed must not spoil it.
+    /// Changes it as `Update` does, but where another input's value is an error the old value stays, and
+    /// `Engine::take_left_out` tells of it. For what is trained: a batch that failed must not spoil it.
     Keep,
 }
 
@@ -331,9 +331,9 @@ impl Task {
     /// Old values show nothing of the error because of which they stay.
     #[cold]
     fn tell_if_left_out(&self, e: &Error) {
-        if self.outputs().any(|w| matches!(w.kind, Write::Keep | Write::Commit)) {
-            let lasting = self.outputs().any(|w| w.kind == Write::Keep && w.var.error().is_some());
-            engine().note_left_out(e, lasting);
+        let mut kept = self.outputs().filter(|w| w.kind == Write::Keep).peekable();
+        if kept.peek().is_some() {
+            engine().note_left_out(e, kept.any(|w| w.var.error().is_some()));
         }
     }
 

@@ -368,8 +368,8 @@ fn run_over(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, dst: &NDArray, mode:
 }
 
 /// Writes an array of the same shape over all of `state`, outside the graph of gradients: a value that is an error leaves the
-/// state as it was.
-pub fn commit_into(state: &NDArray, value: &NDArray) -> Result {
+/// state as it was. `told`: as an update of what is trained, of which the engine tells if it is left out.
+pub fn commit_into(state: &NDArray, value: &NDArray, told: bool) -> Result {
     let refuse = |cause: Cause| Err(Error::new(cause).in_op("commit"));
     if state.shape() != value.shape() {
         return refuse(Cause::Shape(format!("a value of shape {} for a state of {}", value.shape(), state.shape())));
@@ -379,13 +379,19 @@ pub fn commit_into(state: &NDArray, value: &NDArray) -> Result {
         return refuse(Cause::Device(text));
     }
     check_write(&rows::COPY, state)?;
-    if value.overlaps(state) {
-        return if value.same_layout(state) { Ok(()) } else { commit(state, &contiguous_copy(value)?) };
+    let kind = if told { Write::Keep } else { Write::Commit };
+    match (value.overlaps(state), value.same_layout(state)) {
+        (true, true) => Ok(()),
+        (true, false) => put(state, &contiguous_copy(value)?, kind),
+        (false, _) => put(state, value, kind),
     }
-    commit(state, value)
 }
 
-/// As `commit_into`, for what is known to fit.
+/// The update of an op's state, known to fit: if the op fails, the state stays as it was.
 pub(crate) fn commit(state: &NDArray, value: &NDArray) -> Result {
-    run_over(&rows::COPY, &[In::Array(value)], &Attrs::new(), state, Mode::Write, Write::Commit)
+    put(state, value, Write::Commit)
+}
+
+fn put(state: &NDArray, value: &NDArray, kind: Write) -> Result {
+    run_over(&rows::COPY, &[In::Array(value)], &Attrs::new(), state, Mode::Write, kind)
 }

@@ -118,8 +118,8 @@ fn copy_into(dst: Arg<'_>, src: &Bound<'_, PyAny>) -> PyResult<()> {
 }
 
 #[pyfunction]
-fn commit_into(state: Arg<'_>, value: Arg<'_>) -> PyResult<()> {
-    gluonish_graph::commit_into(&state, &value).map_err(to_py)
+fn commit_into(state: Arg<'_>, value: Arg<'_>, told: bool) -> PyResult<()> {
+    gluonish_graph::commit_into(&state, &value, told).map_err(to_py)
 }
 
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -142,7 +142,7 @@ def _write(old: Any, new: Any, valid: bool | NDArray) -> None:
         if isinstance(valid, NDArray):
             new = nd.where(valid.broadcast_to(old.shape), new, old.astype(new.dtype, copy=False))
         if valid is not False:
-            commit(old, new.astype(old.dtype, copy=False))
+            commit(old, new.astype(old.dtype, copy=False), told=True)
     elif old is not None:
         for one, other in zip(old, new, strict=True):
             _write(one, other, valid)

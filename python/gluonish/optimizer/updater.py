@@ -106,7 +106,7 @@ class Updater:
                 if self._written.get(key) != _core.version(weight):
                     master, _ = self.optimizer._parted(self.states[key])
                     agree = master.astype(weight.dtype) == weight
-                    commit(master, nd.where(agree, master, weight.astype(master.dtype)))
+                    commit(master, nd.where(agree, master, weight.astype(master.dtype)), told=True)
 
     def sync_state_context(self, state: Any, context: Context) -> Any:
         """The state on a device."""
