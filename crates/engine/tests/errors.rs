@@ -67,6 +67,31 @@ fn what_is_kept_outlives_an_input_that_failed_but_not_its_own_failure() {
 }
 
 #[test]
+fn each_error_that_left_something_out_is_told_once_unless_it_lasts() {
+    on_both(|| {
+        let v = vars(4);
+        let told = || engine().take_left_out().inspect(|e| engine().raised(e)).map(|e| e.cause().clone());
+        let keep = |gradient: &Var, weight: &Var| {
+            push_on(CPU, Lane::Compute, &[gradient], &[(weight, Write::Keep)], |_| panic!("must be skipped"));
+            let _ = wait(weight);
+        };
+        for (i, text) in [(0, "first"), (1, "second")] {
+            push(&[], &[&v[i]], move |_| Err(failure(text)));
+            keep(&v[i], &v[2]);
+            keep(&v[i], &v[3]);
+        }
+        assert_eq!(told(), Some(Cause::Failed("first".into())));
+        assert_eq!(told(), Some(Cause::Failed("second".into())), "one does not hide the other");
+        assert_eq!(told(), None);
+        push(&[], &[&v[3]], |_| Err(failure("state")));
+        for _ in 0..2 {
+            keep(&v[0], &v[3]);
+            assert!(told().is_some() && told().is_none(), "its own value is an error");
+        }
+    });
+}
+
+#[test]
 fn overwrite_heals_and_update_does_not() {
     on_both(|| {
         let v = vars(4);

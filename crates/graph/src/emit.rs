@@ -49,11 +49,10 @@ impl Values {
     }
     /// The operands of an op on numbers alone, the first of them as an array of the type to compute in.
     fn doubled(&self, op: &'static Op, ins: &[V]) -> Result<Option<Vs>> {
-        let all_numbers = |ins: &[V]| ins.iter().all(|v| matches!(v, V::Scalar(_)));
         let (true, Body::Map(_), Some(V::Scalar(first))) = (self.double, &op.body, ins.first()) else {
             return Ok(None);
         };
-        if !all_numbers(ins) {
+        if !ins.iter().all(|v| matches!(v, V::Scalar(_))) {
             return Ok(None);
         }
         let mut typed = Vs::from_slice(ins);

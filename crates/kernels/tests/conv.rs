@@ -34,6 +34,20 @@ struct Case {
     last: bool,
 }
 
+/// What most convolutions are.
+const PLAIN: Case = Case {
+    n: 2,
+    inputs: 16,
+    outputs: 16,
+    size: [9, 9],
+    kernel: [3, 3],
+    stride: 1,
+    dilate: 1,
+    pad: [1; 2],
+    groups: 1,
+    last: false,
+};
+
 impl Case {
     fn how(&self) -> How {
         let all = |v: usize, otherwise: usize| [otherwise, v, v];
@@ -217,18 +231,7 @@ fn odd_shapes() {
 #[test]
 fn large_sums() {
     let _alone = alone();
-    let case = Case {
-        n: 2,
-        inputs: 512,
-        outputs: 48,
-        size: [15, 30],
-        kernel: [3, 3],
-        stride: 1,
-        dilate: 1,
-        pad: [1; 2],
-        groups: 1,
-        last: false,
-    };
+    let case = Case { inputs: 512, outputs: 48, size: [15, 30], ..PLAIN };
     let Some(m) = Made::new(case) else { return };
     each_isa(|isa| {
         for by in [Algorithm::Direct, Algorithm::Implicit] {
@@ -249,18 +252,7 @@ fn large_sums() {
 #[test]
 fn far_beyond_the_images() {
     let _alone = alone();
-    let near = Case {
-        n: 2,
-        inputs: 16,
-        outputs: 33,
-        size: [6, 5],
-        kernel: [3, 3],
-        stride: 1,
-        dilate: 1,
-        pad: [1; 2],
-        groups: 1,
-        last: false,
-    };
+    let near = Case { inputs: 16, outputs: 33, size: [6, 5], ..PLAIN };
     for far in [7, 1000, 1 << 20, 1 << 40] {
         let strides = Case { stride: far, pad: [far; 2], ..near };
         for case in [
@@ -340,18 +332,7 @@ fn bias_and_sums_that_are_added_to() {
 fn bits_do_not_depend_on_threads() {
     let _alone = alone();
     let before = pool::set_threads(4);
-    let wide = Case {
-        n: 3,
-        inputs: 48,
-        outputs: 80,
-        size: [28, 29],
-        kernel: [3, 3],
-        stride: 1,
-        dilate: 1,
-        pad: [1; 2],
-        groups: 1,
-        last: false,
-    };
+    let wide = Case { n: 3, inputs: 48, outputs: 80, size: [28, 29], ..PLAIN };
     let list = [
         wide,
         Case { stride: 2, ..wide },

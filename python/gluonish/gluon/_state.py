@@ -13,7 +13,7 @@ from weakref import ref
 from gluonish.gluon._errors import NotMadeError
 from gluonish.gluon._parameter import Constant
 
-__all__ = ["State", "Stateful", "Unmade", "guard", "place"]
+__all__ = ["State", "Stateful", "guard", "place", "unmade"]
 
 _MANY = 3  # paths of a block that messages tell
 
@@ -48,7 +48,7 @@ class State:
         return {**self.__dict__, "holders": []}
 
 
-class Unmade:
+class _Unmade:
     """What stands for an attribute of a block until ``__init__`` makes it."""
 
     def __get__(self, block: Any, cls: type) -> Any:
@@ -57,10 +57,15 @@ class Unmade:
         raise NotMadeError(f"{cls.__name__}: its __init__ does not call super().__init__()")
 
 
+def unmade() -> Any:
+    """For an attribute that ``__init__`` makes: reading it before says so."""
+    return _Unmade()
+
+
 class Stateful:
     """The base of blocks, by which they are known where their own class is not."""
 
-    _gluonish: State = Unmade()  # type: ignore[assignment]
+    _gluonish: State = unmade()
 
 
 def guard(block: Any) -> None:

@@ -11,7 +11,7 @@ from gluonish.gluon._full_names import full_names
 from gluonish.gluon._other_names import in_mxnet
 from gluonish.gluon._parameter import Constant, Parameter
 from gluonish.gluon._parameter_dict import ParameterDict
-from gluonish.gluon._state import State, Stateful, Unmade, guard, place
+from gluonish.gluon._state import State, Stateful, guard, place, unmade
 from gluonish.gluon._walk import GLUONS, by_path, holds, own_parameters, walk
 
 __all__ = ["Tree"]
@@ -35,12 +35,12 @@ class _BufferAttribute:
 class Tree(Stateful):
     """What a block owns: children, parameters and buffers, which are its attributes."""
 
-    _prefix: str = Unmade()  # type: ignore[assignment]
-    _name: str = Unmade()  # type: ignore[assignment]
+    _prefix: str = unmade()
+    _name: str = unmade()
     _empty_prefix: bool
-    _params: ParameterDict = Unmade()  # type: ignore[assignment]
+    _params: ParameterDict = unmade()
     _reg_params: dict[str, Parameter]  # those that are attributes
-    _children: dict[str, Any] = Unmade()  # type: ignore[assignment]
+    _children: dict[str, Any] = unmade()
 
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
         if not isinstance(prefix, str | None):

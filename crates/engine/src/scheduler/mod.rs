@@ -252,12 +252,17 @@ impl Engine {
     /// The error because of which a write was left out, if nobody has been told of it: what is kept shows none. One that
     /// lasts is told each time.
     pub fn take_left_out(&self) -> Option<Error> {
-        if !self.left_out.any.swap(false, AcqRel) {
+        if !self.left_out.any.load(Acquire) {
             return None;
         }
-        let all = std::mem::take(&mut *lock(&self.left_out.list));
+        let mut list = lock(&self.left_out.list);
         let untold = |e: &Error| lock(&self.errors).iter().any(|other| other.same(e));
-        all.into_iter().find(|(e, lasting)| *lasting || untold(e)).map(|(e, _)| e)
+        let found = list.iter().position(|(e, lasting)| *lasting || untold(e));
+        // Those before it have been told of; those behind it are told of the next time.
+        let end = found.map_or(list.len(), |i| i + 1);
+        let error = list.drain(..end).next_back().filter(|_| found.is_some());
+        self.left_out.any.store(!list.is_empty(), Release);
+        error.map(|(e, _)| e)
     }
 
     /// Says that an error was raised: `wait_all` does not raise it again.
