@@ -24,6 +24,11 @@ _erf = np.vectorize(math.erf, otypes=[float])
 _erfc = np.vectorize(math.erfc, otypes=[float])
 
 
+def _gelu(x):
+    """With its limit, 0, at minus infinity."""
+    return np.where(x == -np.inf, np.zeros_like(x), x * 0.5 * _erfc(-x / math.sqrt(2)))
+
+
 def _gelu_grad(x, dy):
     near = np.clip(x, -100, 100)
     return dy * (0.5 * _erfc(-x / math.sqrt(2)) + near * np.exp(-near * near / 2) / math.sqrt(2 * math.pi))
@@ -76,7 +81,7 @@ unary("sigmoid", _sigmoid, rtol=2)
 unary("log_sigmoid", lambda x: -np.logaddexp(0, -x), rtol=2)
 unary("softsign", lambda x: x / (1 + np.abs(x)), away=(0,), rtol=2)
 unary("erf", _erf)
-unary("gelu", lambda x: x * 0.5 * _erfc(-x / math.sqrt(2)), rtol=4)
+unary("gelu", _gelu, rtol=4)
 unary("degrees", np.degrees, dtypes=NUMBERS)
 unary("radians", np.radians, dtypes=NUMBERS)
 unary("logical_not", np.logical_not, result="bool", grad=(), exact=True)

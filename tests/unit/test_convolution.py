@@ -152,3 +152,13 @@ def test_an_unknown_algorithm_is_refused(monkeypatch):
     monkeypatch.setenv("GLUONISH_CONV", "magic")
     done = subprocess.run([sys.executable, "-c", "import gluonish"], capture_output=True, text=True, check=False)
     assert "GLUONISH_CONV=magic is not valid" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("filters", "how", "says"),
+    [((2, 3, 1, 1), {"stride": (0, 1)}, "must be 1 or more"), ((2, 3, 1, 1), {"groups": 0}, "must be 1 or more"),
+     ((2, 4, 1, 1), {}, "do not fit"), ((3, 1, 1, 1), {"groups": 2}, "do not fit"), ((2, 3, 9, 9), {}, "larger than")],
+)  # fmt: skip
+def test_a_choice_for_what_is_no_convolution(filters, how, says):
+    with pytest.raises(ValueError, match=says):
+        _core.conv_choice((1, 3, 4, 4), filters, **how)

@@ -85,6 +85,21 @@ def test_lengths(kind, layers, bidirectional, lengths):
     check(layer, kind, layers, bidirectional, lengths)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_stands_behind_the_end_of_a_sequence_does_not_count(kind):
+    layer = built(kind, num_layers=2, bidirectional=True, use_sequence_length=True)
+    x = some_input()
+    lengths, gradients = nd.array([5, 2, 4]), []
+    for behind in (0.0, np.nan):
+        x[2:, 1] = x[4:, 2] = behind
+        with mx.autograd.record():
+            y = layer(nd.array(x, dtype="float64"), sequence_length=lengths)
+        y.backward()
+        gradients.append([p.grad().asnumpy() for p in layer.collect_params().values()])
+    for clean, given in zip(*gradients, strict=True):
+        np.testing.assert_array_equal(clean, given)
+
+
 @pytest.mark.parametrize(("layers", "bidirectional"), STACKS)
 def test_projections(layers, bidirectional):
     layer = built("lstm", num_layers=layers, bidirectional=bidirectional, projection_size=2)

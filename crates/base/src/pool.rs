@@ -117,7 +117,7 @@ fn current() -> &'static Pool {
 
 #[cold]
 fn start() -> &'static Pool {
-    let fresh: &'static Pool = Box::leak(Box::new(Pool {
+    let fresh = Box::into_raw(Box::new(Pool {
         gate: AtomicU64::new(0),
         left: AtomicUsize::new(0),
         width: AtomicUsize::new(0),
@@ -128,11 +128,14 @@ fn start() -> &'static Pool {
         sleeping: AtomicUsize::new(0),
         workers: Mutex::new(Vec::new()),
     }));
-    let ptr = std::ptr::from_ref(fresh).cast_mut();
-    match CURRENT.compare_exchange(std::ptr::null_mut(), ptr, AcqRel, Acquire) {
-        Ok(_) => fresh,
-        // SAFETY: as in `current`. The pool that lost the race has no threads yet and is left to itself.
-        Err(other) => unsafe { &*other },
+    match CURRENT.compare_exchange(std::ptr::null_mut(), fresh, AcqRel, Acquire) {
+        // SAFETY: as in `current`.
+        Ok(_) => unsafe { &*fresh },
+        // SAFETY: the same; and nobody knows the pool that lost the race, which has no threads yet.
+        Err(other) => unsafe {
+            drop(Box::from_raw(fresh));
+            &*other
+        },
     }
 }
 

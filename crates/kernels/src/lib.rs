@@ -21,6 +21,7 @@ pub mod map;
 pub mod movement;
 pub mod plain;
 pub mod pooling;
+mod products;
 pub mod ramp;
 pub mod random;
 pub mod reduce;

@@ -58,6 +58,7 @@ fn functions() {
         erf: |x| erf(x), (-4.5, 4.5), 2.5;
         erfc: |x| erfc(x), (-4.5, 10.0), 0.51;
         normal_cdf: |x| 0.5 * erfc(x * -std::f64::consts::FRAC_1_SQRT_2), (-14.0, 6.0), 6.0;
+        gelu: |x| if x < -20.0 { 0.0 } else { 0.5 * x * erfc(x * -std::f64::consts::FRAC_1_SQRT_2) }, (-13.0, 6.0), 8.0;
         sin: f64::sin, (-100.0, 100.0), 1.6;
         cos: f64::cos, (-100.0, 100.0), 1.6;
         tan: f64::tan, (-10.0, 10.0), 2.5;

@@ -89,6 +89,9 @@ fn net(a: &Attrs, data: &Dims) -> Result<Net> {
         Some(n) => Some(n as usize),
     };
     let clip = match (a.opt_float(CLIP_MIN), a.opt_float(CLIP_MAX)) {
+        (None, None) if a.bool(CLIP_NAN) => {
+            return Err(value("lstm_state_clip_nan=True is for cells with lstm_state_clip_min and _max".into()));
+        }
         (None, None) => None,
         (Some(_), Some(_)) if !lstm => {
             return Err(value(format!("lstm_state_clip_min and _max are for mode='lstm', not '{mode}'")));

@@ -100,7 +100,7 @@ rows! {
         .grad(&[x(0)], |r| r.grad(0, || r.div(r.dy(), r.square(r.add(r.unary_op(&ABS, r.x(0)), 1.0))))).np(&[]).onnx("Softsign");
     ERF = unary(&["erf"], "The error function.", map!(float |i, x| i.erf(x)))
         .grad(&[x(0)], |r| r.grad(0, || r.mul(r.mul(r.dy(), FRAC_2_SQRT_PI), r.exp(r.neg(r.square(r.x(0))))))).np(&[]).onnx("Erf");
-    GELU = unary(&["gelu"], "`x` times the normal distribution function of `x`.", map!(float |i, x| i.mul(x, i.normal_cdf(x))))
+    GELU = unary(&["gelu"], "`x` times the normal distribution function of `x`.", map!(float |i, x| i.gelu(x)))
         .grad(&[x(0)], |r| r.grad(0, || r.binary_op(&GELU_GRAD, r.x(0), r.dy()))).np(&[]).onnx("Gelu");
     GELU_GRAD = binary(&["_gelu_grad"], "`dy` times the slope of `gelu` at `x`.", map!(float |i, x, dy| i.mul(dy, i.gelu_slope(x))))
         .internal().nd(&[]).np(&[])

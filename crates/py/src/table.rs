@@ -294,6 +294,13 @@ fn conv_choice(
         "filters" => conv::Pass::Filters,
         _ => return Err(argument("conv_choice", format!("pass_='{pass_}' must be result, images or filters"))),
     };
+    let wrong = |text: String| Err(argument("conv_choice", text));
+    if stride.0 == 0 || stride.1 == 0 || dilate.0 == 0 || dilate.1 == 0 || groups == 0 {
+        return wrong(format!("stride={stride:?}, dilate={dilate:?} and groups={groups} must be 1 or more"));
+    }
+    if filters[1].checked_mul(groups) != Some(images[1]) || !filters[0].is_multiple_of(groups) {
+        return wrong(format!("filters {filters:?} do not fit images {images:?} in groups={groups}"));
+    }
     let how = conv::How {
         stride: [1, stride.0, stride.1],
         dilate: [1, dilate.0, dilate.1],
@@ -310,6 +317,9 @@ fn conv_choice(
         how,
         lanes: conv_lanes(),
     };
+    if (1..3).any(|i| how.out(i, shape.size[i], shape.kernel[i]).is_none()) {
+        return wrong(format!("filters {filters:?} are larger than images {images:?} with pad={pad:?}"));
+    }
     let choose = if blocked { conv::choose_blocked } else { conv::choose };
     Ok(choose(&shape, pass, conv::wanted()).name())
 }

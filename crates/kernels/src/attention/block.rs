@@ -3,7 +3,8 @@ use super::{Drop, Heads, How, Mask, Sizes};
 use crate::gemm::{Mat, PackB, Simd};
 use crate::map::Map;
 use crate::map::sweep::REPEAT;
-use crate::plain::{Value, product, room};
+use crate::plain::{Room, Value, room};
+use crate::products::product;
 use gluonish_base::Result;
 use gluonish_base::isa::isa;
 
@@ -13,7 +14,7 @@ pub(super) const COLUMNS: usize = 128;
 
 /// Keys (or values) that are the right operand of a product, transposed: panels of `S::NR` of them, `width` steps each.
 pub(super) struct Transposed<T> {
-    data: Vec<T>,
+    data: Room<T>,
     width: usize,
     count: usize,
 }

@@ -43,7 +43,9 @@ impl<T: Real> Body<T> for Soften<'_, T> {
                 }
                 let [sum] =
                     sweep(i, [line.cast_const()], line, self.columns, Powers::<I, true> { top: i.c(top.to_f64()) });
-                if *before != top {
+                if *before == none {
+                    *before = top;
+                } else if *before != top {
                     let shrink = (before.to_f64() - top.to_f64()).exp();
                     *total *= shrink;
                     let mixed = self.mixed.wrapping_add(r * self.depth);

@@ -12,7 +12,7 @@ pub use backward::{Grads, backward};
 pub use forward::forward;
 
 use crate::convert::{cast_fn, copy_view};
-use crate::plain::{Value, room};
+use crate::plain::{Room, Value, room};
 use crate::view::{Cx, Mode, Out, View};
 use gluonish_base::philox::philox;
 use gluonish_base::{DType, Dims, Result, Ticket};
@@ -66,7 +66,7 @@ impl Sizes {
 struct Heads<T> {
     ptr: *const T,
     by: [isize; 3],
-    held: Vec<T>,
+    held: Room<T>,
 }
 // SAFETY: only read, from memory that outlives the kernel.
 unsafe impl<T: Sync> Sync for Heads<T> {}
@@ -76,7 +76,7 @@ impl<T: Value> Heads<T> {
         let width = v.shape[3] as usize;
         let unit = v.strides[3] == 1 || width == 1;
         if v.dtype == T::DTYPE && unit && width.is_multiple_of(lanes) {
-            return Ok(Heads { ptr: v.as_ptr(), by: [v.strides[0], v.strides[1], v.strides[2]], held: Vec::new() });
+            return Ok(Heads { ptr: v.as_ptr(), by: [v.strides[0], v.strides[1], v.strides[2]], held: Room::EMPTY });
         }
         let wide = width.next_multiple_of(lanes);
         let [batch, heads, rows] = [0, 1, 2].map(|d| v.shape[d] as usize);

@@ -57,13 +57,6 @@ pub(crate) fn exp<I: Bits>(i: I, x: I::V) -> I::V {
     i.scale(exp_reduced(i, r), n)
 }
 
-/// `exp(x + lost)` for x in [-150, 88] and a small `lost`.
-#[inline(always)]
-pub(super) fn exp_of_sum<I: Bits>(i: I, x: I::V, lost: I::V) -> I::V {
-    let (n, r) = reduce(i, x);
-    i.scale(exp_reduced(i, i.add(r, lost)), n)
-}
-
 #[inline(always)]
 pub(crate) fn exp2<I: Bits>(i: I, x: I::V) -> I::V {
     let x = i.below(i.c(128.5), i.above(i.c(-150.5), x));

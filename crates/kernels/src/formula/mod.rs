@@ -273,7 +273,13 @@ pub trait Float: Lanes {
     fn normal_cdf(self, x: Self::V) -> Self::V {
         self.mul(self.c(0.5), self.erfc(self.mul(x, self.c(-FRAC_1_SQRT_2))))
     }
-    /// The slope of `x normal_cdf(x)`.
+    /// `x normal_cdf(x)`; 0 far below 0.
+    #[inline(always)]
+    fn gelu(self, x: Self::V) -> Self::V {
+        let far = self.eq(x, self.c(f64::NEG_INFINITY));
+        self.select(far, self.c(0.0), self.mul(x, self.normal_cdf(x)))
+    }
+    /// The slope of `gelu`.
     #[inline(always)]
     fn gelu_slope(self, x: Self::V) -> Self::V {
         let density = self.mul(self.exp(self.mul(self.mul(x, x), self.c(-0.5))), self.c(ONE_OVER_SQRT_TWO_PI));

@@ -63,7 +63,7 @@ macro_rules! single_functions {
         $crate::formula::call! { exponential: exp exp2 expm1 sigmoid tanh sinh cosh }
         $crate::formula::call! { logarithm: log log2 log10 log1p arcsinh arccosh arctanh }
         $crate::formula::call! { circular: sin cos tan arcsin arccos arctan }
-        $crate::formula::call! { error: erf erfinv normal_cdf gelu_slope }
+        $crate::formula::call! { error: erf erfinv normal_cdf gelu gelu_slope }
         $crate::formula::call! { gamma: gamma gammaln digamma }
         $crate::formula::each! { erfc Erfc }
         $crate::formula::call! { root: cbrt }

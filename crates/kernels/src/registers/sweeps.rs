@@ -156,6 +156,14 @@ where
         }
         let mut lanes = [I::T::default(); WIDEST];
         i.store(lanes.as_mut_ptr(), acc[0]);
-        lanes[1..I::LANES].iter().fold(lanes[0], |top, v| if *v > top { *v } else { top })
+        // By halves, which are registers again; one after the other they would wait for each other.
+        let mut width = I::LANES / 2;
+        while width > 0 {
+            for k in 0..width {
+                lanes[k] = if lanes[k + width] > lanes[k] { lanes[k + width] } else { lanes[k] };
+            }
+            width /= 2;
+        }
+        lanes[0]
     }
 }

@@ -1,10 +1,11 @@
 //! The gradients of a network, from what its forward left in the reserve.
 use super::cell::Back;
 use super::dropout::{drop_some, read_ticket};
-use super::forward::chunks;
 use super::net::{Cell, Net};
+use super::split::{Part, Split, there_and_back};
 use crate::gemm::{Identity, Mat, MatMut, Product, Simd, Work, dispatch, gemm};
-use crate::plain::{Panels, Plain, Target, Value, apply, room, with_value};
+use crate::plain::{Plain, Room, Target, Value, apply, room, with_value};
+use crate::products::Panels;
 use crate::view::{Cx, Mode, Out, View};
 use crate::walk::Shared;
 use gluonish_base::{Result, pool};
@@ -84,12 +85,14 @@ impl<T: Value> Work<T> for Run<'_, T> {
         let mut above = room::<T>(if net.layers > 1 { size } else { 0 })?;
         let mut below = room::<T>(if net.layers > 1 { size } else { 0 })?;
         let mut dropped = room::<T>(if net.layers > 1 && net.dropout > 0.0 { size } else { 0 })?;
+        let counted = self.lengths.map(|lengths| self.counted(lengths)).transpose()?;
+        let data = counted.as_ref().map_or(self.data, |held| held.as_ptr());
         // SAFETY: as in the forward.
         unsafe {
             let ticket = read_ticket(self.reserve);
             for layer in (0..net.layers).rev() {
                 let dy = if layer + 1 == net.layers { self.dy } else { above.as_ptr() };
-                let mut from = self.data;
+                let mut from = data;
                 if layer > 0 {
                     from = self.reserve.add(net.outputs(layer - 1).start);
                     if net.dropout > 0.0 {
@@ -113,6 +116,20 @@ impl<T: Value> Work<T> for Run<'_, T> {
 }
 
 impl<T: Value> Run<'_, T> {
+    /// The data with zeros behind the end of each sequence: what stands there may be anything, and products of its
+    /// gradient, which is 0, with what is not a number would not be 0.
+    fn counted(&self, lengths: &[usize]) -> Result<Room<T>> {
+        let Net { batch, input, .. } = *self.net;
+        let mut held = room::<T>(self.net.rows() * input)?;
+        for (i, row) in held.chunks_exact_mut(input.max(1)).enumerate() {
+            if i / batch < lengths[i % batch] {
+                // SAFETY: the data has a row for each step of each sequence.
+                unsafe { std::ptr::copy_nonoverlapping(self.data.add(i * input), row.as_mut_ptr(), input) };
+            }
+        }
+        Ok(held)
+    }
+
     /// One direction of one layer: the gradient of its input goes to `to`, where the second direction adds.
     unsafe fn layer<S: Simd<T = T>>(
         &self,
@@ -161,11 +178,15 @@ impl<T: Value> Run<'_, T> {
             let dy = Shared(dy.add(direction * state).cast_mut());
             let lengths = self.lengths;
             let frozen = |step: usize, r: usize| lengths.is_some_and(|l| step >= l[r]);
-            let mut later: Option<usize> = None;
+            // The step whose gradient comes before that of another one, if there is any.
+            let later = |step: usize| match direction {
+                0 => Some(step + 1).filter(|s| *s < net.steps),
+                _ => step.checked_sub(1),
+            };
             // The gradient of some units of a state: what goes straight there, the product, and from outside.
-            let arrive = |later: Option<usize>, panels: std::ops::Range<usize>, step: Option<usize>| {
+            let arrive = |later: Option<usize>, Part { sequences, panels }: Part, step: Option<usize>| {
                 let (from, n) = (panels.start * S::NR, state.min(panels.end * S::NR) - panels.start * S::NR);
-                for r in 0..batch {
+                for r in sequences.clone() {
                     let unit = (r * state + from) as isize;
                     match step.filter(|s| !frozen(*s, r)) {
                         Some(s) => {
@@ -176,84 +197,96 @@ impl<T: Value> Run<'_, T> {
                     }
                 }
                 if let Some(l) = later {
-                    let a = Mat::new(ds.at((l * batch * all) as isize).cast_const(), all as isize, 1);
-                    panels.for_each(|panel| w.multiply::<S>(panel, batch, a, dh.at(0), state, true));
+                    let from = ds.at(((l * batch + sequences.start) * all) as isize).cast_const();
+                    let a = Mat::new(from, all as isize, 1);
+                    let c = dh.at((sequences.start * state) as isize);
+                    for i in there_and_back(l, panels.len()) {
+                        w.multiply::<S>(panels.start + i, sequences.len(), a, c, state, true);
+                    }
                 }
             };
-            for step in net.order(direction).rev() {
+            // From the gradient of hidden units (at `dh`) to that of the gates.
+            let gates_of = |step: usize, r: usize, from: usize, n: usize, dh: *const T| {
                 let (before, after) = Net::states(direction, step);
-                // From the gradient of hidden units (at `dh`, `apart` for each row) to that of the gates.
-                let gates_of = |r: usize, from: usize, n: usize, dh: *const T| {
-                    let unit = (r * hidden + from) as isize;
-                    let row = ((step * batch + r) * all + from) as isize;
-                    let straight = if projected { std::ptr::null_mut() } else { straight.at(unit) };
-                    if frozen(step, r) {
-                        for k in 0..gates {
-                            for j in 0..n {
-                                *dx.at(row + (k * hidden + j) as isize) = T::default();
-                                *ds.at(row + (k * hidden + j) as isize) = T::default();
-                            }
+                let unit = (r * hidden + from) as isize;
+                let row = ((step * batch + r) * all + from) as isize;
+                let straight = if projected { std::ptr::null_mut() } else { straight.at(unit) };
+                if frozen(step, r) {
+                    for k in 0..gates {
+                        for j in 0..n {
+                            *dx.at(row + (k * hidden + j) as isize) = T::default();
+                            *ds.at(row + (k * hidden + j) as isize) = T::default();
                         }
-                        return;
                     }
-                    if !projected && cell != Cell::Gru {
-                        (0..n).for_each(|j| *straight.add(j) = T::default());
-                    }
-                    let line = Back {
-                        n,
-                        apart: hidden,
-                        gates: rows_at.at(((step * batch + r) * kept + from) as isize).cast_const(),
-                        h_before: hs.at((before * c_size) as isize + unit),
-                        c_before: cs.at((before * c_size) as isize + unit),
-                        c: cs.at((after * c_size) as isize + unit),
-                        tanh_c: tanhs.at((step * c_size) as isize + unit),
-                        dh,
-                        dc: dc.at(unit),
-                        dx: dx.at(row),
-                        ds: ds.at(row),
-                        straight,
-                    };
-                    line.run(cell, clip);
-                };
-                let count = w.count::<S>();
-                let pieces = chunks(threads, count);
-                pool::run(pieces, threads, |chunk| {
-                    let mine = chunk * count / pieces..(chunk + 1) * count / pieces;
-                    let (from, n) = (mine.start * S::NR, state.min(mine.end * S::NR) - mine.start * S::NR);
-                    arrive(later, mine, Some(step));
-                    for r in 0..batch {
-                        let unit = (r * state + from) as isize;
-                        if projected {
-                            let kept = dh_rows.at(((step * batch + r) * state + from) as isize);
-                            if frozen(step, r) {
-                                std::ptr::copy_nonoverlapping(dh.at(unit), straight.at(unit), n);
-                                (0..n).for_each(|j| *kept.add(j) = T::default());
-                            } else {
-                                std::ptr::copy_nonoverlapping(dh.at(unit), kept, n);
-                                (0..n).for_each(|j| *straight.at(unit).add(j) = T::default());
-                            }
-                            continue;
-                        }
+                    return;
+                }
+                if !projected && cell != Cell::Gru {
+                    (0..n).for_each(|j| *straight.add(j) = T::default());
+                }
+                T::enter(Back {
+                    cell,
+                    clip,
+                    n,
+                    apart: hidden,
+                    gates: rows_at.at(((step * batch + r) * kept + from) as isize).cast_const(),
+                    h_before: hs.at((before * c_size) as isize + unit),
+                    c_before: cs.at((before * c_size) as isize + unit),
+                    c: cs.at((after * c_size) as isize + unit),
+                    tanh_c: tanhs.at((step * c_size) as isize + unit),
+                    dh,
+                    dc: dc.at(unit),
+                    dx: dx.at(row),
+                    ds: ds.at(row),
+                    straight,
+                });
+            };
+            let states = |step: usize, part: Part| {
+                let (from, to) = (part.panels.start * S::NR, state.min(part.panels.end * S::NR));
+                let n = to - from;
+                arrive(later(step), part.clone(), Some(step));
+                for r in part.sequences {
+                    let unit = (r * state + from) as isize;
+                    if projected {
+                        let kept = dh_rows.at(((step * batch + r) * state + from) as isize);
                         if frozen(step, r) {
                             std::ptr::copy_nonoverlapping(dh.at(unit), straight.at(unit), n);
+                            (0..n).for_each(|j| *kept.add(j) = T::default());
+                        } else {
+                            std::ptr::copy_nonoverlapping(dh.at(unit), kept, n);
+                            (0..n).for_each(|j| *straight.at(unit).add(j) = T::default());
                         }
-                        gates_of(r, from, n, dh.at(unit).cast_const());
+                        continue;
                     }
-                });
-                if let Some(w) = &back {
-                    pool::run(w.count::<S>(), threads, |panel| {
-                        let a = Mat::new(dh_rows.at((step * h_size) as isize).cast_const(), state as isize, 1);
-                        w.multiply::<S>(panel, batch, a, whole.at(0), hidden, false);
-                        let from = panel * S::NR;
-                        for r in 0..batch {
-                            let unit = (r * hidden + from) as isize;
-                            gates_of(r, from, S::NR.min(hidden - from), whole.at(unit).cast_const());
-                        }
-                    });
+                    if frozen(step, r) {
+                        std::ptr::copy_nonoverlapping(dh.at(unit), straight.at(unit), n);
+                    }
+                    gates_of(step, r, from, n, dh.at(unit).cast_const());
                 }
-                later = Some(step);
-            }
-            arrive(later, 0..w.count::<S>(), None);
+            };
+            let units = |w: &Panels<T>, step: usize, Part { sequences, panels }: Part| {
+                let dh = dh_rows.at(((step * batch + sequences.start) * state) as isize).cast_const();
+                let a = Mat::new(dh, state as isize, 1);
+                let (from, to) = (panels.start * S::NR, hidden.min(panels.end * S::NR));
+                for panel in panels {
+                    let c = whole.at((sequences.start * hidden) as isize);
+                    w.multiply::<S>(panel, sequences.len(), a, c, hidden, false);
+                }
+                for r in sequences {
+                    gates_of(step, r, from, to - from, whole.at((r * hidden + from) as isize).cast_const());
+                }
+            };
+            let stages: Vec<usize> = [&w].into_iter().chain(&back).map(Panels::count::<S>).collect();
+            let bytes = (all * state + net.projection.unwrap_or(0) * hidden) * size_of::<T>();
+            let split = Split::new(threads, batch, bytes);
+            split.run(net.order(direction).rev(), &stages, |step, stage, part| {
+                match back.as_ref().filter(|_| stage == 1) {
+                    Some(w) => units(w, step, part),
+                    None => states(step, part),
+                }
+            });
+            // To the states that the network began with.
+            let begin = net.order(direction).next();
+            split.run(0..1, &stages[..1], |_, _, part| arrive(begin, part, None));
             std::ptr::copy_nonoverlapping(dh.at(0), self.to_h.add(number * h_size), h_size);
             if cell == Cell::Lstm {
                 std::ptr::copy_nonoverlapping(dc.at(0), self.to_c.add(number * c_size), c_size);

@@ -1,45 +1,20 @@
-//! What the gates do to a line of units, and back.
+//! What the gates do to a line of units, and back: a register of units at a time, all that belongs to it at once.
 use super::net::{Cell, Clip};
-use crate::map::Map;
-use crate::plain::{Value, apply};
-
-static SIGMOID: Map = crate::map!(float | i, x, y | i.sigmoid(i.add(x, y)));
-static TANH: Map = crate::map!(float | i, x, y | i.tanh(i.add(x, y)));
-static TANH_ONE: Map = crate::map!(float | i, x | i.tanh(x));
-static RELU: Map = crate::map!(float | i, x, y | i.relu(i.add(x, y)));
-static ADD: Map = crate::map!(float | i, x, y | i.add(x, y));
-static MUL: Map = crate::map!(float | i, x, y | i.mul(x, y));
-/// `f * c + i * g`
-static REMEMBER: Map = crate::map!(float | i, f, c, a, g | i.fma(f, c, i.mul(a, g)));
-/// `tanh(x + r * h)`
-static NEW: Map = crate::map!(float | i, x, r, h | i.tanh(i.fma(r, h, x)));
-/// `(1 - z) * n + z * h`
-static BLEND: Map = crate::map!(float | i, z, n, h | i.fma(z, i.sub(h, n), n));
-
-/// `d * y * (1 - y) * w`, the gradient through a sigmoid of result `y`.
-static SIGMOID_BACK: Map = crate::map!(float | i, d, w, y | i.mul(i.mul(d, w), i.mul(y, i.sub(i.c(1.0), y))));
-/// `d * w * (1 - y * y)`, the gradient through a tanh of result `y`.
-static TANH_BACK: Map = crate::map!(float | i, d, w, y | i.mul(i.mul(d, w), i.sub(i.c(1.0), i.mul(y, y))));
-static TANH_BACK_ONE: Map = crate::map!(float | i, d, y | i.mul(d, i.sub(i.c(1.0), i.mul(y, y))));
-static RELU_BACK: Map = crate::map!(float | i, d, y | i.select(i.gt(y, i.c(0.0)), d, i.c(0.0)));
-/// `dc + dh * o * (1 - t * t)`
-static CELL_BACK: Map = crate::map!(float | i, dc, dh, o, t | i.fma(i.mul(dh, o), i.sub(i.c(1.0), i.mul(t, t)), dc));
-/// `dh * (h - n) * z * (1 - z)`
-static UPDATE_BACK: Map =
-    crate::map!(float | i, dh, h, n, z | i.mul(i.mul(dh, i.sub(h, n)), i.mul(z, i.sub(i.c(1.0), z))));
-/// `dh * (1 - z) * (1 - n * n)`
-static NEW_BACK: Map =
-    crate::map!(float | i, dh, z, n | i.mul(i.mul(dh, i.sub(i.c(1.0), z)), i.sub(i.c(1.0), i.mul(n, n))));
+use crate::formula::Float;
+use crate::map::sweep::Vector;
+use crate::plain::Value;
+use crate::registers::Body;
 
 /// Pointers to `n` units of one sequence at one step. Gates stand `apart` from each other.
 pub(super) struct Line<T> {
+    pub cell: Cell,
+    pub clip: Option<Clip>,
     pub n: usize,
     pub apart: usize,
-    /// The input's part of the gates, biases included; becomes the gates.
+    /// What goes into the gates, biases included, but for those of the state's part of GRU's new state; becomes the gates.
+    /// That part is a gate of its own, the last.
     pub gates: *mut T,
-    /// The state's part of them, the gates as far apart.
-    pub state: *const T,
-    /// The biases that go with the state's part: GRU's new state has them inside.
+    /// The biases of GRU's last gate.
     pub bias: *const T,
     pub h_before: *const T,
     /// Where the hidden units go, before any projection.
@@ -49,61 +24,111 @@ pub(super) struct Line<T> {
     pub tanh_c: *mut T,
 }
 
-impl<T: Value> Line<T> {
+/// Some units of a line, at most a register.
+#[derive(Clone, Copy)]
+struct Units<I> {
+    i: I,
+    from: usize,
+    n: usize,
+}
+
+impl<I: Float + Vector> Units<I> {
+    #[inline(always)]
+    fn of(i: I, n: usize) -> impl Iterator<Item = Units<I>> {
+        (0..n).step_by(I::LANES).map(move |from| Units { i, from, n: n - from })
+    }
     /// # Safety
-    /// The pointers that the cell uses are valid for `n` values, and belong to the caller where they are written.
-    pub(super) unsafe fn forward(&self, cell: Cell, clip: Option<Clip>) {
-        let n = self.n;
-        let gate = |k: usize| self.gates.wrapping_add(k * self.apart);
-        let from = |k: usize| self.state.wrapping_add(k * self.apart);
+    /// `p` leads to the values of a line.
+    #[inline(always)]
+    unsafe fn load(self, p: *const I::T) -> I::V {
+        let p = p.wrapping_add(self.from);
         // SAFETY: the caller's.
-        unsafe {
-            let sigmoid = |k: usize| apply(&SIGMOID, n, gate(k), [gate(k).cast_const(), from(k)]);
-            match cell {
-                Cell::Relu => {
-                    apply(&RELU, n, gate(0), [gate(0).cast_const(), from(0)]);
-                    std::ptr::copy_nonoverlapping(gate(0), self.h, n);
-                }
-                Cell::Tanh => {
-                    apply(&TANH, n, gate(0), [gate(0).cast_const(), from(0)]);
-                    std::ptr::copy_nonoverlapping(gate(0), self.h, n);
-                }
-                Cell::Lstm => {
-                    sigmoid(0);
-                    sigmoid(1);
-                    apply(&TANH, n, gate(2), [gate(2).cast_const(), from(2)]);
-                    sigmoid(3);
-                    let [i, f, g, o] = std::array::from_fn(|k| gate(k).cast_const());
-                    apply(&REMEMBER, n, self.c, [f, self.c_before, i, g]);
-                    if let Some(clip) = clip {
-                        (0..n).for_each(|j| *self.c.add(j) = clipped(*self.c.add(j), clip));
+        unsafe { if self.n >= I::LANES { self.i.load(p) } else { self.i.load_part(p, self.n) } }
+    }
+    /// Lines `0..N` that stand `apart`.
+    ///
+    /// # Safety
+    /// As of `load`.
+    #[inline(always)]
+    unsafe fn lines<const N: usize>(self, p: *const I::T, apart: usize) -> [I::V; N] {
+        let mut v = [self.i.c(0.0); N];
+        for (k, v) in v.iter_mut().enumerate() {
+            // SAFETY: the caller's.
+            *v = unsafe { self.load(p.wrapping_add(k * apart)) };
+        }
+        v
+    }
+    /// # Safety
+    /// As of `load`, and they belong to the caller.
+    #[inline(always)]
+    unsafe fn store(self, p: *mut I::T, v: I::V) {
+        // SAFETY: the caller's.
+        unsafe { self.i.store_up_to(p.wrapping_add(self.from), v, self.n) }
+    }
+    /// # Safety
+    /// As of `store`.
+    #[inline(always)]
+    unsafe fn store_lines<const N: usize>(self, p: *mut I::T, apart: usize, v: [I::V; N]) {
+        for (k, v) in v.into_iter().enumerate() {
+            // SAFETY: the caller's.
+            unsafe { self.store(p.wrapping_add(k * apart), v) };
+        }
+    }
+}
+
+/// The pointers that the cell uses are valid for `n` values, and belong to the caller where they are written.
+impl<T: Value> Body<T> for Line<T> {
+    type Out = ();
+    #[inline(always)]
+    fn run<I: Float + Vector<T = T>>(self, i: I) {
+        let (gates, apart) = (self.gates, self.apart);
+        for u in Units::of(i, self.n) {
+            // SAFETY: as the line says.
+            unsafe {
+                match self.cell {
+                    Cell::Relu | Cell::Tanh => {
+                        let x = u.load(gates.cast_const());
+                        let y = if self.cell == Cell::Relu { i.relu(x) } else { i.tanh(x) };
+                        u.store(gates, y);
+                        u.store(self.h, y);
                     }
-                    apply(&TANH_ONE, n, self.tanh_c, [self.c.cast_const()]);
-                    apply(&MUL, n, self.h, [o, self.tanh_c.cast_const()]);
-                }
-                Cell::Gru => {
-                    sigmoid(0);
-                    sigmoid(1);
-                    apply(&ADD, n, gate(3), [from(2), self.bias]);
-                    let [r, z, new, inner] = std::array::from_fn(|k| gate(k).cast_const());
-                    apply(&NEW, n, gate(2), [new, r, inner]);
-                    apply(&BLEND, n, self.h, [z, new, self.h_before]);
+                    Cell::Lstm => {
+                        let [a, f, g, o] = u.lines(gates.cast_const(), apart);
+                        let [a, f, g, o] = [i.sigmoid(a), i.sigmoid(f), i.tanh(g), i.sigmoid(o)];
+                        let c = clipped(i, i.fma(f, u.load(self.c_before), i.mul(a, g)), self.clip);
+                        let t = i.tanh(c);
+                        u.store_lines(gates, apart, [a, f, g, o]);
+                        u.store(self.c, c);
+                        u.store(self.tanh_c, t);
+                        u.store(self.h, i.mul(o, t));
+                    }
+                    Cell::Gru => {
+                        let [r, z, new, inner] = u.lines(gates.cast_const(), apart);
+                        let inner = i.add(inner, u.load(self.bias));
+                        let (r, z) = (i.sigmoid(r), i.sigmoid(z));
+                        let new = i.tanh(i.fma(r, inner, new));
+                        u.store_lines(gates, apart, [r, z, new, inner]);
+                        // (1 - z) * new + z * h
+                        u.store(self.h, i.fma(z, i.sub(u.load(self.h_before), new), new));
+                    }
                 }
             }
         }
     }
 }
 
-fn clipped<T: Value>(x: T, clip: Clip) -> T {
-    let v = x.to_f64();
-    if v.is_nan() {
-        return if clip.nan { T::from_f64(clip.min) } else { x };
-    }
-    T::from_f64(v.clamp(clip.min, clip.max))
+#[inline(always)]
+fn clipped<I: Float>(i: I, c: I::V, clip: Option<Clip>) -> I::V {
+    let Some(Clip { min, max, nan }) = clip else { return c };
+    let (min, max) = (i.c(min), i.c(max));
+    let within = i.select(i.lt(c, min), min, i.select(i.lt(max, c), max, c));
+    if nan { i.select(i.eq(c, c), within, min) } else { within }
 }
 
 /// The same units on the way back.
 pub(super) struct Back<T> {
+    pub cell: Cell,
+    pub clip: Option<Clip>,
     pub n: usize,
     pub apart: usize,
     pub gates: *const T,
@@ -122,49 +147,59 @@ pub(super) struct Back<T> {
     pub straight: *mut T,
 }
 
-impl<T: Value> Back<T> {
-    /// # Safety
-    /// As of `Line::forward`.
-    pub(super) unsafe fn run(&self, cell: Cell, clip: Option<Clip>) {
-        let n = self.n;
-        let gate = |k: usize| self.gates.wrapping_add(k * self.apart);
-        let dx = |k: usize| self.dx.wrapping_add(k * self.apart);
-        let dh = self.dh;
-        // SAFETY: the caller's.
-        unsafe {
-            match cell {
-                Cell::Relu => apply(&RELU_BACK, n, dx(0), [dh, gate(0)]),
-                Cell::Tanh => apply(&TANH_BACK_ONE, n, dx(0), [dh, gate(0)]),
-                Cell::Lstm => {
-                    let [i, f, g, o] = std::array::from_fn(gate);
-                    let dc = self.dc.cast_const();
-                    apply(&SIGMOID_BACK, n, dx(3), [dh, self.tanh_c, o]);
-                    apply(&CELL_BACK, n, self.dc, [dc, dh, o, self.tanh_c]);
-                    if let Some(clip) = clip {
-                        for j in 0..n {
-                            let c = (*self.c.add(j)).to_f64();
-                            if c <= clip.min || c >= clip.max {
-                                *self.dc.add(j) = T::default();
-                            }
+/// As for a line.
+impl<T: Value> Body<T> for Back<T> {
+    type Out = ();
+    #[inline(always)]
+    fn run<I: Float + Vector<T = T>>(self, i: I) {
+        let (one, zero) = (i.c(1.0), i.c(0.0));
+        let (dx, apart) = (self.dx, self.apart);
+        for u in Units::of(i, self.n) {
+            // SAFETY: as the line says.
+            unsafe {
+                let dh = u.load(self.dh);
+                match self.cell {
+                    Cell::Relu => u.store(dx, i.select(i.gt(u.load(self.gates), zero), dh, zero)),
+                    Cell::Tanh => u.store(dx, through_tanh(i, dh, u.load(self.gates))),
+                    Cell::Lstm => {
+                        let [a, f, g, o] = u.lines(self.gates, apart);
+                        let (t, c_before) = (u.load(self.tanh_c), u.load(self.c_before));
+                        let mut dc = i.fma(i.mul(dh, o), i.sub(one, i.mul(t, t)), u.load(self.dc.cast_const()));
+                        if let Some(clip) = self.clip {
+                            let c = u.load(self.c);
+                            let outside = i.or(i.le(c, i.c(clip.min)), i.le(i.c(clip.max), c));
+                            dc = i.select(outside, zero, dc);
                         }
+                        let to_in = through_sigmoid(i, i.mul(dc, g), a);
+                        let to_forget = through_sigmoid(i, i.mul(dc, c_before), f);
+                        let to_new = through_tanh(i, i.mul(dc, a), g);
+                        let to_out = through_sigmoid(i, i.mul(dh, t), o);
+                        u.store_lines(dx, apart, [to_in, to_forget, to_new, to_out]);
+                        u.store(self.dc, i.mul(dc, f));
                     }
-                    apply(&SIGMOID_BACK, n, dx(0), [dc, g, i]);
-                    apply(&SIGMOID_BACK, n, dx(1), [dc, self.c_before, f]);
-                    apply(&TANH_BACK, n, dx(2), [dc, i, g]);
-                    apply(&MUL, n, self.dc, [dc, f]);
-                }
-                Cell::Gru => {
-                    let [r, z, new, inner] = std::array::from_fn(gate);
-                    apply(&UPDATE_BACK, n, dx(1), [dh, self.h_before, new, z]);
-                    apply(&NEW_BACK, n, dx(2), [dh, z, new]);
-                    apply(&SIGMOID_BACK, n, dx(0), [dx(2).cast_const(), inner, r]);
-                    for k in 0..2 {
-                        std::ptr::copy_nonoverlapping(dx(k), self.ds.wrapping_add(k * self.apart), n);
+                    Cell::Gru => {
+                        let [r, z, new, inner] = u.lines(self.gates, apart);
+                        let to_new = through_tanh(i, i.mul(dh, i.sub(one, z)), new);
+                        let to_reset = through_sigmoid(i, i.mul(to_new, inner), r);
+                        let to_update = through_sigmoid(i, i.mul(dh, i.sub(u.load(self.h_before), new)), z);
+                        u.store_lines(dx, apart, [to_reset, to_update, to_new]);
+                        u.store_lines(self.ds, apart, [to_reset, to_update, i.mul(to_new, r)]);
+                        u.store(self.straight, i.mul(dh, z));
                     }
-                    apply(&MUL, n, self.ds.wrapping_add(2 * self.apart), [dx(2).cast_const(), r]);
-                    apply(&MUL, n, self.straight, [dh, z]);
                 }
             }
         }
     }
+}
+
+/// The gradient `d` through a sigmoid of result `y`.
+#[inline(always)]
+fn through_sigmoid<I: Float>(i: I, d: I::V, y: I::V) -> I::V {
+    i.mul(d, i.mul(y, i.sub(i.c(1.0), y)))
+}
+
+/// The gradient `d` through a tanh of result `y`.
+#[inline(always)]
+fn through_tanh<I: Float>(i: I, d: I::V, y: I::V) -> I::V {
+    i.mul(d, i.sub(i.c(1.0), i.mul(y, y)))
 }

@@ -2,11 +2,13 @@
 use super::cell::Line;
 use super::dropout::{drop_some, write_ticket};
 use super::net::{Cell, Net};
+use super::split::{Part, Split, there_and_back};
 use crate::gemm::{Affine, Mat, MatMut, Product, Simd, Work, dispatch, gemm};
-use crate::plain::{Panels, Plain, Target, Value, room, with_value};
+use crate::plain::{Plain, Target, Value, room, with_value};
+use crate::products::Panels;
 use crate::view::{Cx, Mode, Out, View};
 use crate::walk::Shared;
-use gluonish_base::{Result, pool};
+use gluonish_base::Result;
 
 /// Where a network's results go.
 pub struct Results<'a> {
@@ -152,77 +154,88 @@ impl<T: Value> Run<'_, T> {
             if cell == Cell::Lstm {
                 std::ptr::copy_nonoverlapping(self.c.add(number * c_size), cs.at(c_at(first)), c_size);
             }
-            let mut parts = room::<T>(batch * gates * hidden)?;
-            let parts = Shared(parts.as_mut_ptr());
             // Hidden units before their projection.
             let mut whole = room::<T>(if projection.is_some() { c_size } else { 0 })?;
             let whole = Shared(whole.as_mut_ptr());
             let bias = Shared(inner_bias.cast_mut());
             let (rows, tanhs) = (Shared(self.reserve.add(at.gates)), Shared(self.reserve.wrapping_add(at.tanh_c)));
-            let count = panels[0].count::<S>();
-            let chunks = chunks(threads, count);
             let output = Shared(self.reserve.add(net.outputs(layer).start + direction * state));
             let lengths = self.lengths;
             let frozen = |step: usize, r: usize| lengths.is_some_and(|l| step >= l[r]);
-            for step in net.order(direction) {
+            // What becomes of some states of a sequence: the output, or nothing where it has ended.
+            let finish = |step: usize, r: usize, from: usize, n: usize| {
                 let (before, after) = Net::states(direction, step);
-                let finish = |r: usize, from: usize, n: usize| {
-                    let old = hs.at(h_at(before) + (r * state + from) as isize);
-                    let new = hs.at(h_at(after) + (r * state + from) as isize);
-                    let out = output.at(((step * batch + r) * net.output() + from) as isize);
-                    if frozen(step, r) {
-                        std::ptr::copy_nonoverlapping(old, new, n);
-                        (0..n).for_each(|j| *out.add(j) = T::default());
-                    } else {
-                        std::ptr::copy_nonoverlapping(new, out, n);
-                    }
-                };
-                pool::run(chunks, threads, |chunk| {
-                    let mine = chunk * count / chunks..(chunk + 1) * count / chunks;
-                    let (from, to) = (mine.start * S::NR, hidden.min(mine.end * S::NR));
-                    let a = Mat::new(hs.at(h_at(before)).cast_const(), state as isize, 1);
-                    for (g, w) in panels.iter().enumerate() {
-                        for panel in mine.clone() {
-                            w.multiply::<S>(panel, batch, a, parts.at((g * hidden) as isize), gates * hidden, false);
-                        }
-                    }
-                    for r in 0..batch {
-                        let unit = (r * hidden + from) as isize;
-                        let step_unit = (step * c_size) as isize + unit;
-                        let h = match net.projection {
-                            Some(_) => whole.at(unit),
-                            None => hs.at(h_at(after) + unit),
-                        };
-                        let line = Line {
-                            n: to - from,
-                            apart: hidden,
-                            gates: rows.at(((step * batch + r) * kept + from) as isize),
-                            state: parts.at((r * gates * hidden + from) as isize),
-                            bias: bias.at(from as isize),
-                            h_before: hs.at(h_at(before) + unit),
-                            h,
-                            c_before: cs.at(c_at(before) + unit),
-                            c: cs.at(c_at(after) + unit),
-                            tanh_c: tanhs.at(step_unit),
-                        };
-                        line.forward(cell, clip);
-                        if cell == Cell::Lstm && frozen(step, r) {
-                            std::ptr::copy_nonoverlapping(line.c_before, line.c, line.n);
-                        }
-                        if net.projection.is_none() {
-                            finish(r, from, to - from);
-                        }
-                    }
-                });
-                if let Some(w) = &projection {
-                    pool::run(w.count::<S>(), threads, |panel| {
-                        let a = Mat::new(whole.at(0).cast_const(), hidden as isize, 1);
-                        w.multiply::<S>(panel, batch, a, hs.at(h_at(after)), state, false);
-                        let from = panel * S::NR;
-                        (0..batch).for_each(|r| finish(r, from, S::NR.min(state - from)));
-                    });
+                let old = hs.at(h_at(before) + (r * state + from) as isize);
+                let new = hs.at(h_at(after) + (r * state + from) as isize);
+                let out = output.at(((step * batch + r) * net.output() + from) as isize);
+                if frozen(step, r) {
+                    std::ptr::copy_nonoverlapping(old, new, n);
+                    (0..n).for_each(|j| *out.add(j) = T::default());
+                } else {
+                    std::ptr::copy_nonoverlapping(new, out, n);
                 }
-            }
+            };
+            let units = |step: usize, Part { sequences, panels: mine }: Part| {
+                let (before, after) = Net::states(direction, step);
+                let (from, to) = (mine.start * S::NR, hidden.min(mine.end * S::NR));
+                let row = sequences.start;
+                let a = Mat::new(hs.at(h_at(before) + (row * state) as isize).cast_const(), state as isize, 1);
+                for i in there_and_back(step, gates * mine.len()) {
+                    let (g, panel) = (i / mine.len(), mine.start + i % mine.len());
+                    // The state's part of GRU's new state stays apart, as the last gate.
+                    let (to, add) = if cell == Cell::Gru && g == 2 { (3, false) } else { (g, true) };
+                    let c = rows.at(((step * batch + row) * kept + to * hidden) as isize);
+                    panels[g].multiply::<S>(panel, sequences.len(), a, c, kept, add);
+                }
+                for r in sequences {
+                    let unit = (r * hidden + from) as isize;
+                    let step_unit = (step * c_size) as isize + unit;
+                    let h = match net.projection {
+                        Some(_) => whole.at(unit),
+                        None => hs.at(h_at(after) + unit),
+                    };
+                    let (c, c_before) = (cs.at(c_at(after) + unit), cs.at(c_at(before) + unit).cast_const());
+                    T::enter(Line {
+                        cell,
+                        clip,
+                        n: to - from,
+                        apart: hidden,
+                        gates: rows.at(((step * batch + r) * kept + from) as isize),
+                        bias: bias.at(from as isize),
+                        h_before: hs.at(h_at(before) + unit),
+                        h,
+                        c_before,
+                        c,
+                        tanh_c: tanhs.at(step_unit),
+                    });
+                    if cell == Cell::Lstm && frozen(step, r) {
+                        std::ptr::copy_nonoverlapping(c_before, c, to - from);
+                    }
+                    if net.projection.is_none() {
+                        finish(step, r, from, to - from);
+                    }
+                }
+            };
+            let project = |w: &Panels<T>, step: usize, Part { sequences, panels }: Part| {
+                let (_, after) = Net::states(direction, step);
+                let row = sequences.start;
+                let a = Mat::new(whole.at((row * hidden) as isize).cast_const(), hidden as isize, 1);
+                let (from, to) = (panels.start * S::NR, state.min(panels.end * S::NR));
+                for panel in panels {
+                    let c = hs.at(h_at(after) + (row * state) as isize);
+                    w.multiply::<S>(panel, sequences.len(), a, c, state, false);
+                }
+                sequences.for_each(|r| finish(step, r, from, to - from));
+            };
+            let stages: Vec<usize> = panels.iter().take(1).chain(&projection).map(Panels::count::<S>).collect();
+            let bytes = (gates * hidden * state + net.projection.unwrap_or(0) * hidden) * size_of::<T>();
+            Split::new(threads, batch, bytes).run(net.order(direction), &stages, |step, stage, part| match projection
+                .as_ref()
+                .filter(|_| stage == 1)
+            {
+                Some(w) => project(w, step, part),
+                None => units(step, part),
+            });
             std::ptr::copy_nonoverlapping(hs.at(h_at(last)), self.last_h.add(number * h_size), h_size);
             if cell == Cell::Lstm {
                 std::ptr::copy_nonoverlapping(cs.at(c_at(last)), self.last_c.add(number * c_size), c_size);
@@ -230,9 +243,4 @@ impl<T: Value> Run<'_, T> {
         }
         Ok(())
     }
-}
-
-/// In how many pieces threads take panels: they need not be equal to be the same in sum.
-pub(super) fn chunks(threads: usize, panels: usize) -> usize {
-    threads.min(pool::threads()).min(panels).max(1)
 }

@@ -167,7 +167,7 @@ impl Net {
     }
 
     /// The steps of a direction in the order in which they are taken.
-    pub(super) fn order(&self, direction: usize) -> impl DoubleEndedIterator<Item = usize> + use<> {
+    pub(super) fn order(&self, direction: usize) -> impl DoubleEndedIterator<Item = usize> + Clone + use<> {
         let steps = self.steps;
         (0..steps).map(move |s| if direction == 0 { s } else { steps - 1 - s })
     }

@@ -1,7 +1,7 @@
 //! Batch normalisation: the values of a channel, over all images, are brought to mean 0 and deviation 1, then scaled and
 //! shifted. Statistics come tile by tile, each around its own mean, and are joined in float64: one look at the memory, and
 //! no cancellation.
-use super::{LANES, Real, TILE, Target, fold, real_type, values, with_real};
+use super::{Real, TILE, Target, fold, real_type, values, with_real};
 use crate::dispatch::Elem;
 use crate::formula::Float;
 use crate::linalg::in_lines;
@@ -11,6 +11,9 @@ use crate::registers::sweeps::{Terms, sweep};
 use crate::registers::{Body, Registers};
 use crate::view::{Cx, Out, View};
 use gluonish_base::{Result, pool};
+
+/// Channels that one task works on where they are the innermost axis: a few lines of the cache.
+const COLUMNS: usize = 64;
 
 /// An array seen as images of channels of areas.
 #[derive(Clone, Copy, Debug)]
@@ -25,9 +28,9 @@ impl Images {
     fn len(&self) -> usize {
         self.count * self.area
     }
-    /// Channels that one task works on: where they are the innermost axis, as many as fill a few lines of the cache.
+    /// Channels that one task works on.
     fn share(&self) -> usize {
-        if self.area == 1 { 2 * LANES } else { (2 * TILE / self.len().max(1)).clamp(1, self.channels.max(1)) }
+        if self.area == 1 { COLUMNS } else { (2 * TILE / self.len().max(1)).clamp(1, self.channels.max(1)) }
     }
     fn tasks(&self) -> usize {
         self.channels.div_ceil(self.share())

@@ -37,9 +37,12 @@ pub(crate) fn real_type(dtype: DType) -> DType {
     if dtype == DType::F64 { DType::F64 } else { DType::F32 }
 }
 
-/// Values that are folded at once, so that additions do not wait for each other. The same on every machine, and with it
-/// the bits.
-pub(crate) const LANES: usize = 32;
+/// Values that are folded at once, so that additions do not wait for each other: bytes of them, and so many of a type. The
+/// same on every machine, and with it the bits.
+const WIDE: usize = 256;
+const fn at_once<T>() -> usize {
+    WIDE / size_of::<T>()
+}
 /// Values that are folded before they join a total in float64.
 pub(crate) const TILE: usize = 4096;
 
@@ -48,20 +51,21 @@ pub(crate) const TILE: usize = 4096;
 pub(crate) fn fold<T: Real, const N: usize>(x: [&[T]; N], f: impl Fn([T; N]) -> T) -> T {
     let n = x.first().map_or(0, |x| x.len());
     let x = x.map(|x| &x[..n]);
-    let mut acc = [T::default(); LANES];
-    let whole = n / LANES * LANES;
+    let lanes = at_once::<T>();
+    let mut acc = [T::default(); at_once::<f32>()];
+    let whole = n / lanes * lanes;
     let mut at = 0;
     while at < whole {
-        let parts: [&[T]; N] = x.map(|x| &x[at..at + LANES]);
-        for i in 0..LANES {
+        let parts: [&[T]; N] = x.map(|x| &x[at..at + lanes]);
+        for i in 0..lanes {
             acc[i] = acc[i] + f(std::array::from_fn(|k| parts[k][i]));
         }
-        at += LANES;
+        at += lanes;
     }
     for i in whole..n {
         acc[i - whole] = acc[i - whole] + f(std::array::from_fn(|k| x[k][i]));
     }
-    by_halves(&mut acc)
+    by_halves(&mut acc[..lanes])
 }
 
 /// The sum of `f` over lines of any length.

@@ -7,7 +7,7 @@ use crate::linalg::in_lines;
 use crate::map::sweep::Vector;
 use crate::per_isa;
 use crate::registers::sweeps::{Terms, sweep};
-use crate::registers::{Body, Registers};
+use crate::registers::{Body, Registers, prefetch};
 use crate::view::{Cx, Out, View};
 use gluonish_base::{Result, pool};
 
@@ -31,6 +31,8 @@ impl Rows {
 
 /// Values that one task works on, at least.
 const SHARE: usize = 1 << 14;
+/// Values of the next row that are asked for while one is worked on.
+const AHEAD: usize = 4096;
 /// Tasks that sum gradients of parameters apart.
 const PARTS: usize = 32;
 
@@ -69,6 +71,8 @@ per_isa! {
     fn forward[T: Real](x: &[T], given: (&[T], &[T]), rows: Rows, first: usize, eps: f64, y: &mut [T], stats: (&mut [T], &mut [T])) {
         let n = rows.len();
         for (r, (x, y)) in x.chunks_exact(n).zip(y.chunks_exact_mut(n)).enumerate() {
+            // Memory would rest while what is in the cache is gone over again.
+            prefetch(x.as_ptr().wrapping_add(n), n.min(AHEAD));
             let mean = if rows.center { T::from_f64(total([x], |[v]| v) / n as f64) } else { T::default() };
             let square = total([x], |[v]| (v - mean) * (v - mean)) / n as f64;
             let dev = (square + eps).sqrt();

@@ -134,9 +134,14 @@ impl<T: Copy + Default> Source<T> {
                     if self.by[1] == unit as isize {
                         std::ptr::copy_nonoverlapping(from, to.add(lo * unit), (hi - lo) * unit);
                     } else {
-                        for i in 0..hi - lo {
-                            let from = from.wrapping_offset(i as isize * self.by[1]);
-                            std::ptr::copy_nonoverlapping(from, to.add((lo + i) * unit), unit);
+                        let place = |i: usize| from.wrapping_offset(i as isize * self.by[1]);
+                        let places = (0..hi - lo).map(|i| (place(i), to.add((lo + i) * unit)));
+                        // Lengths that the compiler knows are copied without a call.
+                        match unit {
+                            16 => places.for_each(|(from, to)| std::ptr::copy_nonoverlapping(from, to, 16)),
+                            8 => places.for_each(|(from, to)| std::ptr::copy_nonoverlapping(from, to, 8)),
+                            4 => places.for_each(|(from, to)| std::ptr::copy_nonoverlapping(from, to, 4)),
+                            _ => places.for_each(|(from, to)| std::ptr::copy_nonoverlapping(from, to, unit)),
                         }
                     }
                 }

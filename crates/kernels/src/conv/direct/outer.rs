@@ -5,6 +5,7 @@
 use super::band::{Band, Source};
 use super::tile::{most, repeat};
 use crate::gemm::{Body, Real, Scratch, Simd, Slot, Work, dispatch};
+use crate::walk::Shared;
 use gluonish_base::pool;
 use std::ops::Range;
 
@@ -33,12 +34,20 @@ const PLACES: usize = 192;
 const VALUES: usize = 8;
 /// Multiplications of a vector that are worth a task.
 const TASK: usize = 20_000;
+/// Parts of a batch that have sums of their own, at most, and how many sums.
+const PARTS: usize = 16;
+const SUMS: usize = 1 << 16;
 
 impl<T: Real> Outer<'_, T> {
     /// # Safety
     /// The operands are valid for the shapes; the sums overlap nothing.
     pub(super) unsafe fn run(&self, threads: usize, images: usize, groups: usize) {
         dispatch::<T, _>(All { outer: self, threads, images, groups })
+    }
+
+    /// Vectors of sums of one group.
+    fn vectors(&self) -> usize {
+        self.blocks * self.source.planes * self.taps.len() * self.run
     }
 }
 
@@ -57,17 +66,44 @@ impl<T: Real> Work<T> for All<'_, T> {
         let panels = o.blocks.div_ceil(vectors);
         let work = self.images * o.grid[0] * o.grid[1] * o.taps.len() * o.run * o.source.planes * o.blocks;
         let threads = self.threads.min(self.groups * work / TASK).max(1);
+        if o.source.unit == 1 && self.groups == 1 && self.images > 1 && o.vectors() * S::LANES <= SUMS {
+            // SAFETY: the caller's.
+            return unsafe { by_images::<S>(o, threads, self.images) };
+        }
         let (by_plane, by_panel) = split(o.source.planes, panels, threads.div_ceil(self.groups));
         pool::run(self.groups * by_plane * by_panel, threads, |i| {
             let (part, i) = (i % by_plane, i / by_plane);
             let (panel, group) = (i % by_panel, i / by_panel);
-            let cut = |n: usize, k: usize, of: usize| n * k / of..n * (k + 1) / of;
             let blocks = cut(panels, panel, by_panel);
             let blocks = blocks.start * vectors..(blocks.end * vectors).min(o.blocks);
             // SAFETY: the caller's; tasks have different planes or blocks.
             unsafe { task::<S>(o, self.images, group, cut(o.source.planes, part, by_plane), blocks) };
         });
     }
+}
+
+/// A first layer has few planes to share among threads, but few sums too: each part of the batch gets some of its own,
+/// which are then added up.
+unsafe fn by_images<S: Simd>(o: &Outer<'_, S::T>, threads: usize, images: usize) {
+    let (parts, len) = (images.min(PARTS), o.vectors() * S::LANES);
+    let room = Scratch::<S::T>::take(Slot::C, parts * len);
+    let sums = Shared(room.ptr());
+    pool::run(parts, threads, |part| {
+        let mine = cut(images, part, parts);
+        let (sums, dy) = (sums.at((part * len) as isize), o.dy.wrapping_add(mine.start * o.dy_image));
+        let part = Outer { source: o.source.at(mine.start, 0), dy, sums, ..*o };
+        // SAFETY: the caller's; each part has sums of its own.
+        unsafe { task::<S>(&part, mine.len(), 0, 0..o.source.planes, 0..o.blocks) };
+    });
+    for i in 0..len {
+        let of = |part: usize| sums.at((part * len + i) as isize);
+        // SAFETY: all sums of all parts are there.
+        unsafe { *o.sums.add(i) = (1..parts).fold(*of(0), |sum, part| sum + *of(part)) };
+    }
+}
+
+fn cut(n: usize, k: usize, of: usize) -> Range<usize> {
+    n * k / of..n * (k + 1) / of
 }
 
 /// How planes and panels are cut for so many threads, so that the last one ends early. Planes first: each of them is copied
@@ -104,7 +140,6 @@ unsafe fn task<S: Simd>(o: &Outer<'_, S::T>, images: usize, group: usize, planes
     let value = o.run * S::LANES;
     let (by_plane, by_block) = (o.taps.len() * value, o.source.planes * o.taps.len() * value);
     let first = o.source.at(0, group).part(planes.clone());
-    let cut = |n: usize, k: usize, of: usize| n * k / of..n * (k + 1) / of;
     let largest = grid[0].div_ceil(bands);
     // Every band has this many rows, or fewer.
     let needs = first.needs(&(0..largest.max(1)), o.grid[1], o.step, o.taps, o.run).max(first.needs(
@@ -143,15 +178,17 @@ unsafe fn task<S: Simd>(o: &Outer<'_, S::T>, images: usize, group: usize, planes
             let mut block = blocks.start;
             while block < blocks.end {
                 let vectors = if blocks.end - block > 1 { 2 } else { 1 };
-                let most = most::<S>(vectors).min(VALUES);
-                let parts = o.run.div_ceil(most);
+                let most = most::<S>(vectors);
+                let parts = o.run.div_ceil(most.min(VALUES));
                 let dy = o.dy.wrapping_add(
                     image * o.dy_image
                         + (group * o.blocks + block) * o.dy_block
                         + (rows.start * o.grid[1] + cols.start) * S::LANES,
                 );
                 for (plane, number) in planes.clone().enumerate() {
-                    for (t, tap) in o.taps.iter().enumerate() {
+                    let mut t = 0;
+                    while t < o.taps.len() {
+                        let tap = o.taps[t];
                         let x = band
                             .row(rows.start, o.step[0])
                             .wrapping_offset(plane as isize * band.by_plane + tap[0] * band.by_row)
@@ -159,6 +196,9 @@ unsafe fn task<S: Simd>(o: &Outer<'_, S::T>, images: usize, group: usize, planes
                             .wrapping_add(cols.start * o.step[1] * o.source.unit);
                         let sums =
                             o.sums.wrapping_add((group * o.blocks + block) * by_block + number * by_plane + t * value);
+                        let (runs, x_run) = evenly(&o.taps[t..], runs_of(o.run, most), |a, b| {
+                            (b[0] - a[0]) * band.by_row + (b[1] - a[1]) * o.source.unit as isize
+                        });
                         for part in 0..parts {
                             let values = cut(o.run, part, parts);
                             let job = Job {
@@ -168,6 +208,7 @@ unsafe fn task<S: Simd>(o: &Outer<'_, S::T>, images: usize, group: usize, planes
                                 x: x.wrapping_add(values.start),
                                 x_by: [by_image, band.by_row * o.step[0] as isize],
                                 x_step: o.step[1] * o.source.unit,
+                                x_run,
                                 dy,
                                 dy_by: [o.dy_image, o.grid[1] * S::LANES],
                                 dy_block: o.dy_block,
@@ -176,8 +217,9 @@ unsafe fn task<S: Simd>(o: &Outer<'_, S::T>, images: usize, group: usize, planes
                                 add: begun,
                             };
                             // SAFETY: the places lie in the band and in the gradient.
-                            unsafe { multiply::<S>(values.len(), vectors, &job) };
+                            unsafe { multiply::<S>(runs, values.len(), vectors, &job) };
                         }
+                        t += runs;
                     }
                 }
                 block += vectors;
@@ -194,6 +236,23 @@ unsafe fn task<S: Simd>(o: &Outer<'_, S::T>, images: usize, group: usize, planes
     }
 }
 
+/// Runs of so many values that a tile takes together: only those of the lengths that instances are made for.
+fn runs_of(len: usize, most: usize) -> usize {
+    match len {
+        3 if most >= 9 => 3,
+        3 | 5 | 7 if most >= 2 * len => 2,
+        _ => 1,
+    }
+}
+
+/// How many of the first taps, `most` of them or one, are equally far apart, and how far.
+fn evenly(taps: &[[isize; 2]], most: usize, apart: impl Fn(&[isize; 2], &[isize; 2]) -> isize) -> (usize, isize) {
+    let mut gaps = taps.windows(2).map(|pair| apart(&pair[0], &pair[1]));
+    let first = gaps.next().unwrap_or(0);
+    let even = 2 + gaps.take_while(|gap| *gap == first).count();
+    if taps.len() >= most && even >= most { (most, first) } else { (1, 0) }
+}
+
 /// One register tile over the places of a band.
 struct Job<T> {
     images: usize,
@@ -203,6 +262,8 @@ struct Job<T> {
     /// To the next image and row.
     x_by: [isize; 2],
     x_step: usize,
+    /// To the next run.
+    x_run: isize,
     dy: *const T,
     dy_by: [usize; 2],
     dy_block: usize,
@@ -212,26 +273,28 @@ struct Job<T> {
     add: bool,
 }
 
-struct Run<'a, S: Simd, const M: usize, const V: usize>(&'a Job<S::T>);
+/// `R` runs of `M` values by `V` blocks.
+struct Run<'a, S: Simd, const R: usize, const M: usize, const V: usize>(&'a Job<S::T>);
 
-impl<S: Simd, const M: usize, const V: usize> Body for Run<'_, S, M, V> {
+impl<S: Simd, const R: usize, const M: usize, const V: usize> Body for Run<'_, S, R, M, V> {
     type Out = ();
 
     #[inline(always)]
     unsafe fn run(self) {
-        if M > most::<S>(V) {
-            debug_assert!(false, "a tile of {M} x {V}");
+        if R * M > most::<S>(V) {
+            debug_assert!(false, "a tile of {R} x {M} x {V}");
             return;
         }
         let j = self.0;
         // SAFETY: the job's operands are valid for a tile of this size.
         unsafe {
             let zero = S::splat(S::T::default());
-            let mut acc = [[zero; V]; M];
+            let mut acc = [[[zero; V]; M]; R];
             let (next, step) = (j.dy_block, j.x_step);
             for image in 0..j.images {
                 for row in 0..j.rows {
-                    let mut x = j.x.wrapping_offset(image as isize * j.x_by[0] + row as isize * j.x_by[1]);
+                    let x = j.x.wrapping_offset(image as isize * j.x_by[0] + row as isize * j.x_by[1]);
+                    let mut x = std::array::from_fn::<_, R, _>(|r| x.wrapping_offset(r as isize * j.x_run));
                     let mut dy = j.dy.wrapping_add(image * j.dy_by[0] + row * j.dy_by[1]);
                     macro_rules! place {
                         () => {
@@ -239,13 +302,15 @@ impl<S: Simd, const M: usize, const V: usize> Body for Run<'_, S, M, V> {
                             for v in 0..V {
                                 g[v] = S::load(dy.add(v * next));
                             }
-                            repeat!(M, i, {
-                                let b = S::splat(*x.add(i));
-                                for v in 0..V {
-                                    acc[i][v] = S::fma(b, g[v], acc[i][v]);
-                                }
-                            });
-                            x = x.wrapping_add(step);
+                            for r in 0..R {
+                                repeat!(M, i, {
+                                    let b = S::splat(*x[r].add(i));
+                                    for v in 0..V {
+                                        acc[r][i][v] = S::fma(b, g[v], acc[r][i][v]);
+                                    }
+                                });
+                                x[r] = x[r].wrapping_add(step);
+                            }
                             dy = dy.wrapping_add(S::LANES);
                         };
                     }
@@ -258,31 +323,33 @@ impl<S: Simd, const M: usize, const V: usize> Body for Run<'_, S, M, V> {
                     }
                 }
             }
-            repeat!(M, i, {
-                for v in 0..V {
-                    let to = j.sums.add(i * S::LANES + v * j.by_block);
-                    let sum = if j.add { S::add(S::load(to), acc[i][v]) } else { acc[i][v] };
-                    S::store(to, sum);
-                }
-            });
+            for r in 0..R {
+                repeat!(M, i, {
+                    for v in 0..V {
+                        let to = j.sums.add((r * M + i) * S::LANES + v * j.by_block);
+                        let sum = if j.add { S::add(S::load(to), acc[r][i][v]) } else { acc[r][i][v] };
+                        S::store(to, sum);
+                    }
+                });
+            }
         }
     }
 }
 
 /// # Safety
 /// The processor has the instructions of `S`, and the job's operands are valid for such a tile.
-unsafe fn multiply<S: Simd>(values: usize, blocks: usize, job: &Job<S::T>) {
+unsafe fn multiply<S: Simd>(runs: usize, values: usize, blocks: usize, job: &Job<S::T>) {
     macro_rules! instances {
-        ($($m:literal)*) => {
+        ($(($r:literal, $m:literal))*) => {
             // SAFETY: the caller's.
             unsafe {
-                match (blocks, values) {
-                    $((1, $m) => S::enter(Run::<S, $m, 1>(job)),)*
-                    $((2, $m) => S::enter(Run::<S, $m, 2>(job)),)*
-                    _ => debug_assert!(false, "a tile of {values} x {blocks}"),
+                match (blocks, runs, values) {
+                    $((1, $r, $m) => S::enter(Run::<S, $r, $m, 1>(job)),)*
+                    $((2, $r, $m) => S::enter(Run::<S, $r, $m, 2>(job)),)*
+                    _ => debug_assert!(false, "a tile of {runs} x {values} x {blocks}"),
                 }
             }
         };
     }
-    instances!(1 2 3 4 5 6 7 8)
+    instances!((1, 1)(1, 2)(1, 3)(1, 4)(1, 5)(1, 6)(1, 7)(1, 8)(2, 3)(3, 3)(2, 5)(2, 7))
 }

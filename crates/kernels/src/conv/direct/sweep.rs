@@ -43,6 +43,8 @@ pub(super) struct Target<T> {
 const BAND: usize = 384 << 10;
 /// Bytes of filters that tiles go through before the next ones: they stay in the first-level cache.
 const FILTERS: usize = 24 << 10;
+/// Blocks of output channels from which places are copied together.
+const GATHERED: usize = 4;
 /// Taps beside the images that are worth walking along columns.
 const WASTE: f64 = 0.02;
 /// Multiplications of a vector that are worth a task.
@@ -52,9 +54,21 @@ impl<T: Real> Sweep<'_, T> {
     /// # Safety
     /// The operands are valid for the shapes, and the target overlaps none of the others.
     pub(super) unsafe fn run(&self, threads: usize, images: usize, groups: usize) {
+        if let Some(gathered) = self.gathered() {
+            return dispatch::<T, _>(All { sweep: &gathered, threads, images, groups });
+        }
         let turned: Vec<[isize; 2]> = self.taps.iter().map(|t| [t[1], t[0]]).collect();
         let turned = self.outside(1).gt(&(self.outside(0) + WASTE)).then(|| self.turned(&turned));
         dispatch::<T, _>(All { sweep: turned.as_ref().unwrap_or(self), threads, images, groups })
+    }
+
+    /// The same sums over the places alone, where one tap leaves out what lies between them and is read for many blocks:
+    /// bands then are copies of the places, made in the order of memory, which tiles would wait for.
+    fn gathered(&self) -> Option<Sweep<'_, T>> {
+        let leaves_out = self.taps == [[0, 0]] && self.step != [1, 1] && self.source.unit > 1;
+        let by = [0, 1].map(|i| self.source.by[i] * self.step[i] as isize);
+        let source = Source { size: self.grid, by, ..self.source };
+        (leaves_out && self.blocks >= GATHERED).then_some(Sweep { source, step: [1, 1], ..*self })
     }
 
     /// The part of all taps of all places that looks beside the images along an axis: its sums are zeros.
@@ -67,6 +81,15 @@ impl<T: Real> Sweep<'_, T> {
         let beside =
             |place: usize| self.taps.iter().filter(|t| !self.source.has(axis, place * self.step[axis], t)).count();
         (0..self.grid[axis]).map(beside).sum::<usize>() as f64 / all.max(1) as f64
+    }
+
+    /// Rows or columns of the images that each place adds to those that the place before it looks at.
+    fn seen(&self, axis: usize) -> usize {
+        let mut at: Vec<isize> = self.taps.iter().map(|t| t[axis]).collect();
+        at.sort_unstable();
+        at.dedup();
+        let wide = if axis == 1 && self.source.unit == 1 { self.run } else { 1 };
+        self.step[axis].min(at.len().saturating_mul(wide).max(1))
     }
 
     /// The same sums with rows for columns: bands are laid out so, and taps that leave out whole rows are left out.
@@ -166,8 +189,8 @@ impl Plan {
         let per_run = s.run * vectors * S::LANES * value;
         let depth = if s.finish.add { runs } else { (FILTERS / per_run.max(1)).max(1) };
         let depth = runs.div_ceil(runs.div_ceil(depth).max(1)).max(1);
-        // The images under all places. The distance to a neighbour may be any where there is none.
-        let across = |i: usize| grid[i].saturating_mul(if flat { 1 } else { s.step[i] });
+        // The rows and columns of images that places look at: not all, where taps leave some out.
+        let across = |i: usize| grid[i].saturating_mul(s.seen(i));
         let under = (s.source.planes * unit * value).saturating_mul(across(0)).saturating_mul(across(1));
         let pieces = if flat { grid[1].div_ceil(pixels) } else { grid[0] };
         let mut bands = under.div_ceil(BAND).clamp(1, pieces);
