@@ -11,7 +11,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: build demo test test-rust test-python test-naive sanitize lint fmt stubs bench peers lock check wheel clean help
+.PHONY: build demo test test-rust test-python test-naive test-neon sanitize lint fmt stubs bench peers lock check wheel clean help
 .DELETE_ON_ERROR:
 
 help:  ## this list
@@ -43,6 +43,25 @@ test-python: build
 
 test-naive: build
 	GLUONISH_ENGINE=naive $(PYTEST)
+
+# A compiler with the standard library of the target (`rustup target add aarch64-unknown-linux-gnu`, or Debian's rustc-web
+# beside libstd-rust-web-dev:arm64), a linker for it (gcc-aarch64-linux-gnu, which brings libc6-dev-arm64-cross) and
+# qemu-user.
+ARM := aarch64-unknown-linux-gnu
+CROSS_RUSTC ?= rustc
+CROSS_LINKER ?= aarch64-linux-gnu-gcc
+CROSS_RUN ?= qemu-aarch64 -L /usr/aarch64-linux-gnu
+
+test-neon:  ## the kernels' tests for ARM under qemu-user
+	@ls $$($(CROSS_RUSTC) --print target-libdir --target $(ARM))/libstd-*.rlib > /dev/null 2>&1 \
+	  || { echo "$(CROSS_RUSTC) has no standard library for $(ARM): install it, or name another with CROSS_RUSTC=" >&2; exit 1; }
+	@command -v $(CROSS_LINKER) > /dev/null \
+	  || { echo "$(CROSS_LINKER), the linker for $(ARM), is missing: install gcc-aarch64-linux-gnu" >&2; exit 1; }
+	@command -v $(firstword $(CROSS_RUN)) > /dev/null \
+	  || { echo "$(firstword $(CROSS_RUN)), which runs programs for $(ARM), is missing: install qemu-user" >&2; exit 1; }
+	RUSTC="$(CROSS_RUSTC)" CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER="$(CROSS_LINKER)" \
+	CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="$(CROSS_RUN)" cargo test --locked --no-fail-fast --tests --target $(ARM) \
+	  --target-dir target/neon -p gluonish-base -p gluonish-kernels
 
 # Memory errors that no result shows. The runtime of the sanitizer comes with the toolchain; the switch is unstable.
 sanitize: $(TOOLS)  ## the tests of kernels and file formats under AddressSanitizer

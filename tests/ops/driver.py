@@ -203,6 +203,12 @@ def machine(
         core.wait_all()
 
 
+def has_isa(name: str) -> bool:
+    """Whether this machine has an instruction set: a limit to one that it lacks leaves it with another."""
+    with machine(isa=name):
+        return core.isa() == name
+
+
 def cases(samples: Sequence[Sample], *others: Sequence[Any]) -> Any:
     """Parameters whose names say op and variant."""
     return [

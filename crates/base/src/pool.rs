@@ -98,6 +98,13 @@ pub fn prepare_thread() {
             std::arch::asm!("ldmxcsr [{}]", in(reg) &csr);
         }
     }
+    #[cfg(target_arch = "aarch64")]
+    if settings().ftz {
+        // SAFETY: as above, in ARM's control word, where one bit does both.
+        unsafe {
+            std::arch::asm!("mrs {0}, fpcr", "orr {0}, {0}, #1 << 24", "msr fpcr, {0}", out(reg) _);
+        }
+    }
 }
 
 /// After a fork the child has no workers: it starts a pool of its own. Only to be called there, with one thread running.

@@ -140,7 +140,8 @@ macro_rules! by_dtype {
 }
 
 /// Compiles one function for every instruction set and calls the one that fits the machine. The body is ordinary code
-/// over fixed-size arrays that the compiler turns into vector instructions, so all versions give the same bits.
+/// over fixed-size arrays that the compiler turns into vector instructions, so all versions give the same bits. Where a
+/// target has one set of vector instructions, as NEON, plain code is compiled to them.
 ///
 /// ```ignore
 /// per_isa! { fn dot[T: Float](a: &[T], b: &[T]) -> T { ... } }
@@ -163,7 +164,7 @@ macro_rules! per_isa {
                     gluonish_base::isa::Isa::Avx512 => return unsafe { avx512$(::<$($g),*>)?($($a),*) },
                     // SAFETY: as above.
                     gluonish_base::isa::Isa::Avx2 => return unsafe { avx2$(::<$($g),*>)?($($a),*) },
-                    gluonish_base::isa::Isa::Portable => {}
+                    _ => {}
                 }
             }
             body$(::<$($g),*>)?($($a),*)

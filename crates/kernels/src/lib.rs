@@ -19,6 +19,8 @@ mod jit;
 pub mod linalg;
 pub mod map;
 pub mod movement;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 pub mod plain;
 pub mod pooling;
 mod products;

@@ -2,11 +2,13 @@
 pub(crate) mod sweeps;
 
 use crate::dispatch::Elem;
+#[cfg(target_arch = "aarch64")]
+use crate::formula::Neon;
 #[cfg(target_arch = "x86_64")]
 use crate::formula::{Avx2, Avx512};
 use crate::formula::{Float, Pack};
 use crate::map::sweep::Vector;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 use gluonish_base::isa::{Isa, isa};
 
 /// A piece of code over registers of `T`. `run` and all that it calls must be `inline(always)`: they melt into a function
@@ -44,8 +46,12 @@ macro_rules! registers {
                         Isa::Avx512 => return unsafe { avx512(body) },
                         // SAFETY: as above.
                         Isa::Avx2 => return unsafe { avx2(body) },
-                        Isa::Portable => {}
+                        _ => {}
                     }
+                }
+                #[cfg(target_arch = "aarch64")]
+                if isa() == Isa::Neon {
+                    return body.run(Neon::<$t>::new());
                 }
                 body.run(Pack::<$t>::new())
             }
@@ -67,14 +73,21 @@ pub(crate) fn prefetch<T>(p: *const T, n: usize) {
         // SAFETY: a hint, which reads nothing; every x86-64 has the instruction.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(p.cast::<i8>().wrapping_add(at)) };
     }
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(target_arch = "aarch64")]
+    for at in (0..n * size_of::<T>()).step_by(LINE) {
+        crate::neon::prefetch(p.cast::<i8>().wrapping_add(at));
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     let _ = (p, n, LINE);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gluonish_base::isa::{Isa, limit};
+    use gluonish_base::isa::{available, limit};
+
+    /// Lanes that are read where there are more.
+    const PART: usize = 3;
 
     /// Two registers of numbers, taken apart and put together, and a part of one over another.
     struct Moves;
@@ -89,7 +102,7 @@ mod tests {
                 let (a, b) = (i.load(from.as_ptr()), i.load(from.as_ptr().add(I::LANES)));
                 let (even, odd) = i.unzip(a, b);
                 let (first, second) = i.zip(a, b);
-                let part = i.load_or(from.as_ptr(), 3, b);
+                let part = i.load_or(from.as_ptr(), PART.min(I::LANES), b);
                 for (k, v) in [even, odd, first, second, part].into_iter().enumerate() {
                     i.store_up_to(to.as_mut_ptr().add(k * I::LANES), v, I::LANES);
                 }
@@ -103,14 +116,14 @@ mod tests {
         let even = (0..n).map(|k| 2 * k);
         let odd = (0..n).map(|k| 2 * k + 1);
         let by_turns = (0..2 * n).map(|k| if k.is_multiple_of(2) { k / 2 } else { n + k / 2 });
-        let part = (0..n).map(|k| if k < 3 { k } else { n + k });
+        let part = (0..n).map(|k| if k < PART { k } else { n + k });
         let want: Vec<f64> = even.chain(odd).chain(by_turns).chain(part).map(|k| k as f64).collect();
         assert_eq!(got, want, "{n} lanes");
     }
 
     #[test]
     fn lanes_go_where_they_should() {
-        for level in [Isa::Portable, Isa::Avx2, Isa::Avx512] {
+        for level in available() {
             limit(level);
             check::<f32>();
             check::<f64>();

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 mod precision;
 
-use gluonish_base::isa::{Isa, detected, limit};
+use gluonish_base::isa::{available, detected, limit};
 use gluonish_kernels::map;
 use gluonish_kernels::map::Map;
 use precision::{eval, ulp};
@@ -86,10 +86,7 @@ fn functions() {
         let mut x = wide.clone();
         x.extend(range(c.dense.0, c.dense.1, 1_000_000));
         let mut first: Option<Vec<f32>> = None;
-        for isa in [Isa::Portable, Isa::Avx2, Isa::Avx512] {
-            if isa > detected() {
-                continue;
-            }
+        for isa in available() {
             limit(isa);
             let y = eval(c.map, &[&x]);
             if let Some(f) = &first {
@@ -183,7 +180,7 @@ fn pairs(bad: &mut Vec<String>) {
     }
     for (name, m, exact, bound) in cases {
         let mut first: Option<Vec<f32>> = None;
-        for isa in [Isa::Portable, Isa::Avx2, Isa::Avx512].into_iter().filter(|i| *i <= detected()) {
+        for isa in available() {
             limit(isa);
             let y = eval(m, &[&a, &b]);
             let f = first.get_or_insert_with(|| y.clone());

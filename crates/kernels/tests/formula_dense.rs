@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 mod precision;
 
-use gluonish_base::isa::{Isa, detected, limit};
+use gluonish_base::isa::{available, detected, limit};
 use gluonish_kernels::map;
 use gluonish_kernels::map::Map;
 use precision::{eval, ulp};
@@ -75,7 +75,7 @@ fn common_functions() {
     };
     let mut bad = Vec::new();
     for case in cases.iter().filter(|c| only.as_deref().is_none_or(|o| o == c.name)) {
-        for isa in [Isa::Portable, Isa::Avx2, Isa::Avx512].into_iter().filter(|i| *i <= detected()) {
+        for isa in available() {
             limit(isa);
             let (u, at) = worst(case, step);
             println!("{:8} {isa:?}: {u:.3} ulp at {at:e}", case.name);

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 mod precision;
 
-use gluonish_base::isa::{Isa, detected, limit};
+use gluonish_base::isa::{available, detected, limit};
 use gluonish_kernels::formula::Fun;
 use gluonish_kernels::map;
 use gluonish_kernels::map::Map;
@@ -121,7 +121,7 @@ fn accuracy() {
     for c in cases() {
         let x = numbers(c.range);
         let mut first: Option<Vec<f32>> = None;
-        for isa in [Isa::Portable, Isa::Avx2, Isa::Avx512].into_iter().filter(|i| *i <= detected()) {
+        for isa in available() {
             limit(isa);
             let y = eval(c.map, &[&x]);
             let f = first.get_or_insert_with(|| y.clone());
@@ -155,7 +155,7 @@ fn edges() {
             assert!(y.to_bits() == want.to_bits() || y.is_nan() && want.is_nan(), "{x:e} gives {y:e}, not {want:e}");
         }
     };
-    for isa in [Isa::Portable, Isa::Avx2, Isa::Avx512].into_iter().filter(|i| *i <= detected()) {
+    for isa in available() {
         limit(isa);
         check(&ERFINV, &[(1.0, inf), (-1.0, -inf), (0.0, 0.0), (-0.0, -0.0)]);
         check(&ERFINV, &[(1.000_000_1, nan), (-2.0, nan), (inf, nan), (-inf, nan), (nan, nan)]);

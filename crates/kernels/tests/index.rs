@@ -1,7 +1,7 @@
 //! Indexing against loops over coordinates.
 mod arrays;
 use arrays::*;
-use gluonish_base::isa::{self, Isa};
+use gluonish_base::isa;
 use gluonish_base::{Cause, DType, Dims};
 use gluonish_kernels::Mode;
 use gluonish_kernels::index::*;
@@ -253,8 +253,7 @@ fn masks() {
 #[test]
 fn large_masks() {
     let shape = [3, 130, 401];
-    let levels = [Isa::Portable, Isa::Avx2, Isa::Avx512];
-    for (layout, level) in LAYOUTS.into_iter().flat_map(|layout| levels.map(|level| (layout, level))) {
+    for (layout, level) in LAYOUTS.into_iter().flat_map(|layout| isa::available().map(move |level| (layout, level))) {
         isa::limit(level);
         let mask = Array::laid_out(layout, DType::Bool, &shape[1..], |i| (noise(i) > 0.3) as u8 as f64);
         let x = Array::laid_out(layout, DType::F32, &shape, |i| i as f64);

@@ -1,6 +1,6 @@
 //! Casts between all element types, and copies of views.
 mod map_naive;
-use gluonish_base::isa::{Isa, detected, limit};
+use gluonish_base::isa::{available, detected, limit};
 use gluonish_base::{DType, Scalar};
 use gluonish_kernels::convert::{copy_view, fill};
 use gluonish_kernels::{Cx, Mode};
@@ -31,7 +31,7 @@ fn every_pair_of_types() {
     ];
     let ints: [i128; 12] =
         [0, 1, -1, 127, 128, 255, 256, -32769, 2049, 2147483647, -9223372036854775808, 18446744073709551615];
-    for isa in [Isa::Portable, Isa::Avx512] {
+    for isa in available() {
         limit(isa);
         for from in DType::ALL {
             let n = special.len() + wild.len() + ints.len();

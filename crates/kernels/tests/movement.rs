@@ -1,7 +1,7 @@
 //! Joining arrays and copying parts of them, element by element.
 mod arrays;
 use arrays::*;
-use gluonish_base::isa::{Isa, detected, limit};
+use gluonish_base::isa::{available, detected, limit};
 use gluonish_base::{DType, Dims};
 use gluonish_kernels::convert::copy_view;
 use gluonish_kernels::movement::concat;
@@ -76,7 +76,7 @@ fn long_rows_are_joined_whole() {
 
 #[test]
 fn every_stride_on_every_instruction_set() {
-    for isa in [Isa::Portable, Isa::Avx2, Isa::Avx512] {
+    for isa in available() {
         limit(isa);
         for dtype in [DType::Bool, DType::U8, DType::F16, DType::F32, DType::F64] {
             for step in -3..=5 {

@@ -1,7 +1,7 @@
 //! Random numbers: where their words come from, what they are distributed like, and that nothing else matters.
 mod arrays;
 use arrays::*;
-use gluonish_base::isa::{self, Isa};
+use gluonish_base::isa;
 use gluonish_base::{DType, Ticket};
 use gluonish_kernels::random::*;
 use gluonish_kernels::{Cx, Mode};
@@ -84,7 +84,7 @@ fn the_same_everywhere() {
             let mut two = Array::new(dtype, &shape, |_| 0.0);
             f(&context(2), &mut two, Mode::Write);
             assert_eq!(plain.bits(), two.bits(), "{dtype}");
-            for level in [Isa::Portable, Isa::Avx2, Isa::Avx512] {
+            for level in isa::available() {
                 isa::limit(level);
                 let mut low = Array::new(dtype, &shape, |_| 0.0);
                 f(&context(1), &mut low, Mode::Write);

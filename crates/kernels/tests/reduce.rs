@@ -1,7 +1,7 @@
 //! Reductions against naive loops in float64.
 mod arrays;
 use arrays::*;
-use gluonish_base::isa::{self, Isa};
+use gluonish_base::isa;
 use gluonish_base::{Cause, DType, Dims, Result};
 use gluonish_kernels::reduce::*;
 use gluonish_kernels::{Cx, Mode, Out, View};
@@ -261,7 +261,7 @@ fn long_ones() {
             sum(&cx(1), &x.view(), axes, &one.out(Mode::Write)).unwrap();
             sum(&cx(2), &x.view(), axes, &two.out(Mode::Write)).unwrap();
             assert_eq!(one.bits(), two.bits());
-            for level in [Isa::Portable, Isa::Avx2, Isa::Avx512] {
+            for level in isa::available() {
                 isa::limit(level);
                 sum(&cx(1), &x.view(), axes, &two.out(Mode::Write)).unwrap();
                 assert_eq!(one.bits(), two.bits(), "{level:?}");

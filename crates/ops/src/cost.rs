@@ -25,6 +25,7 @@ pub fn fma_per_ns(dtype: DType) -> u64 {
     let of_four_bytes = match isa() {
         Isa::Avx512 => 80,
         Isa::Avx2 => 40,
+        Isa::Neon => 16,
         Isa::Portable => 8,
     };
     of_four_bytes * 4 / dtype.size().max(4) as u64

@@ -156,6 +156,7 @@ fn isa_name() -> &'static str {
 fn name_of(i: isa::Isa) -> &'static str {
     match i {
         isa::Isa::Portable => "portable",
+        isa::Isa::Neon => "neon",
         isa::Isa::Avx2 => "avx2",
         isa::Isa::Avx512 => "avx512",
     }
@@ -164,9 +165,15 @@ fn name_of(i: isa::Isa) -> &'static str {
 fn limit_isa(name: &str) -> PyResult<&'static str> {
     let to = match name {
         "portable" => isa::Isa::Portable,
+        "neon" => isa::Isa::Neon,
         "avx2" => isa::Isa::Avx2,
         "avx512" => isa::Isa::Avx512,
-        _ => return Err(argument("limit_isa", format!("'{name}' is not valid: expected portable, avx2 or avx512"))),
+        _ => {
+            return Err(argument(
+                "limit_isa",
+                format!("'{name}' is not valid: expected portable, neon, avx2 or avx512"),
+            ));
+        }
     };
     Ok(name_of(isa::limit(to)))
 }

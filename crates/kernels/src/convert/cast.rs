@@ -2,6 +2,7 @@
 use super::half::{BF16, Bool, F16};
 use super::same::move_fn;
 use gluonish_base::DType;
+#[cfg(target_arch = "x86_64")]
 use gluonish_base::isa::{Isa, isa};
 
 /// Converts `n` elements, read every `from` and written every `to` elements. The two sides may be the same memory when
@@ -141,8 +142,6 @@ unsafe fn avx2<S: To<D> + Copy, D: Copy>(dst: *mut u8, to: isize, src: *const u8
     // SAFETY: passed on.
     unsafe { body::<S, D>(dst, to, src, from, n) }
 }
-#[cfg(not(target_arch = "x86_64"))]
-use plain as avx2;
 
 /// Rows of the table in the order of `DType`.
 macro_rules! table {
@@ -151,6 +150,7 @@ macro_rules! table {
 }
 type Table = [[Cast; 13]; 13];
 static PLAIN: Table = table!(plain: Bool u8 u16 u32 u64 i8 i16 i32 i64 F16 BF16 f32 f64);
+#[cfg(target_arch = "x86_64")]
 static AVX2: Table = table!(avx2: Bool u8 u16 u32 u64 i8 i16 i32 i64 F16 BF16 f32 f64);
 
 /// The conversion from one element type to another.
@@ -160,20 +160,17 @@ pub(crate) fn cast_fn(from: DType, to: DType) -> Cast {
     if from == to && from != DType::Bool {
         return move_fn(from.size());
     }
-    if isa() < Isa::Avx2 {
-        return PLAIN[from as usize][to as usize];
+    #[cfg(target_arch = "x86_64")]
+    if isa() >= Isa::Avx2 {
+        return match (from, to) {
+            (DType::F16, DType::F32) => f16c::load,
+            (DType::F32, DType::F16) if isa() == Isa::Avx512 => f16c::store_16,
+            (DType::F32, DType::F16) => f16c::store,
+            (DType::F32, DType::Bool) => truth::store,
+            _ => AVX2[from as usize][to as usize],
+        };
     }
-    match (from, to) {
-        #[cfg(target_arch = "x86_64")]
-        (DType::F16, DType::F32) => f16c::load,
-        #[cfg(target_arch = "x86_64")]
-        (DType::F32, DType::F16) if isa() == Isa::Avx512 => f16c::store_16,
-        #[cfg(target_arch = "x86_64")]
-        (DType::F32, DType::F16) => f16c::store,
-        #[cfg(target_arch = "x86_64")]
-        (DType::F32, DType::Bool) => truth::store,
-        _ => AVX2[from as usize][to as usize],
-    }
+    PLAIN[from as usize][to as usize]
 }
 
 /// float16 by the processor's own instructions.

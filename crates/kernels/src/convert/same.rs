@@ -64,7 +64,7 @@ pub(super) fn move_fn(size: usize) -> Cast {
         match isa() {
             Isa::Avx512 => avx512::<T>,
             Isa::Avx2 => avx2::<T>,
-            Isa::Portable => plain::<T>,
+            Isa::Portable | Isa::Neon => plain::<T>,
         }
     }
     match size {

@@ -1,4 +1,5 @@
 //! Transposed copies of blocks: rows of the source become columns of the target, square by square in registers.
+#[cfg(target_arch = "x86_64")]
 use gluonish_base::isa::{Isa, isa};
 
 /// A block of `rows` by `cols` elements of one width. Source elements of a row lie one after the other, as do target

@@ -2,7 +2,7 @@
 //!
 //! A formula takes the instruction set `i` and its operands and says what to compute: `|i, x| i.mul(x, i.sigmoid(x))`.
 //! [`Num`] is what every element type can do, [`Float`] adds what real numbers can, [`Int`] what integers can. The
-//! instances are AVX2, AVX-512 and portable registers, a counter of operations, and CUDA C text, so one line of a row
+//! instances are AVX2, AVX-512, NEON and portable registers, a counter of operations, and CUDA C text, so one line of a row
 //! becomes every loop, its cost and its device code. Nothing is fused behind a formula's back: only [`Float::fma`] rounds
 //! once where two operations are named.
 #[cfg(target_arch = "x86_64")]
@@ -16,13 +16,15 @@ pub(crate) mod error;
 pub(crate) mod exponential;
 pub(crate) mod gamma;
 pub(crate) mod logarithm;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod pack;
 pub(crate) mod power;
 pub(crate) mod real;
 pub(crate) mod root;
 mod shared;
 pub mod text;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod wide;
 
 #[cfg(target_arch = "x86_64")]
@@ -30,10 +32,12 @@ pub(crate) use avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use avx512::Avx512;
 pub use each::{Fun, Fun2};
+#[cfg(target_arch = "aarch64")]
+pub(crate) use neon::Neon;
 pub(crate) use pack::Pack;
 pub(crate) use shared::{call, derived, double_functions, each, each2, methods, single_functions};
 use std::f64::consts::FRAC_1_SQRT_2;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub(crate) use wide::Wide;
 
 /// Operations that every element type has. `V` is a value (a register of lanes, a line of text), `M` a mask.

@@ -8,8 +8,11 @@ mod dense;
 mod epilogue;
 mod gemv;
 mod half;
+mod instance;
 mod int;
 mod matmul;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod operand;
 mod output;
 mod pack;

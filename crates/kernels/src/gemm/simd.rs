@@ -1,5 +1,7 @@
 //! What a kernel needs from an instruction set. Code is written once over [`Simd`] and melts into a function that has the
 //! instructions switched on: everything in between is `inline(always)`, or values would go through memory.
+#[cfg(target_arch = "aarch64")]
+use super::neon::Neon;
 use super::portable::Portable;
 use super::tile::Tile;
 #[cfg(target_arch = "x86_64")]
@@ -23,6 +25,8 @@ pub trait Real:
     + 'static
 {
     type Portable: Simd<T = Self>;
+    #[cfg(target_arch = "aarch64")]
+    type Neon: Simd<T = Self>;
     #[cfg(target_arch = "x86_64")]
     type Avx2: Simd<T = Self>;
     #[cfg(target_arch = "x86_64")]
@@ -39,6 +43,8 @@ macro_rules! real {
     ($t:ident) => {
         impl Real for $t {
             type Portable = Portable<$t>;
+            #[cfg(target_arch = "aarch64")]
+            type Neon = Neon<$t>;
             #[cfg(target_arch = "x86_64")]
             type Avx2 = Avx2<$t>;
             #[cfg(target_arch = "x86_64")]
@@ -99,6 +105,14 @@ pub trait Simd: Copy + Send + Sync + 'static {
     unsafe fn tile(tile: &Tile<Self::T>);
 
     unsafe fn splat(x: Self::T) -> Self::V;
+    /// `p[i]` in every lane, for one of the `n` elements at `p`: all are asked for in turn, so that an instance whose
+    /// multiplications take one lane of a vector may read several at once.
+    #[inline(always)]
+    unsafe fn spread(p: *const Self::T, i: usize, n: usize) -> Self::V {
+        debug_assert!(i < n);
+        // SAFETY: the caller's.
+        unsafe { Self::splat(*p.add(i)) }
+    }
     unsafe fn load(p: *const Self::T) -> Self::V;
     /// The first `lanes` (1 to `LANES`) elements, then zeros.
     unsafe fn load_part(p: *const Self::T, lanes: usize) -> Self::V;
@@ -138,6 +152,8 @@ pub fn dispatch<T: Real, W: Work<T>>(work: W) -> W::Out {
             Isa::Avx512 => work.run::<T::Avx512>(),
             #[cfg(target_arch = "x86_64")]
             Isa::Avx2 => work.run::<T::Avx2>(),
+            #[cfg(target_arch = "aarch64")]
+            Isa::Neon => work.run::<T::Neon>(),
             _ => work.run::<T::Portable>(),
         }
     }

@@ -24,8 +24,8 @@ pub struct Tile<T> {
 
 /// How the loop walks A.
 trait Walk<T>: Copy {
-    /// The address of A[i][p] for the current p.
-    unsafe fn at(&self, i: usize) -> *const T;
+    /// A[i][p] in every lane, for the current p and one of `m` rows.
+    unsafe fn spread<S: Simd<T = T>>(&self, i: usize, m: usize) -> S::V;
     /// To the next p.
     unsafe fn advance(&mut self);
 }
@@ -39,8 +39,9 @@ struct Adjacent<T> {
 
 impl<T: Copy> Walk<T> for Adjacent<T> {
     #[inline(always)]
-    unsafe fn at(&self, i: usize) -> *const T {
-        self.p.wrapping_add(i)
+    unsafe fn spread<S: Simd<T = T>>(&self, i: usize, m: usize) -> S::V {
+        // SAFETY: there are `m` rows, next to each other.
+        unsafe { S::spread(self.p, i, m) }
     }
     #[inline(always)]
     unsafe fn advance(&mut self) {
@@ -64,8 +65,9 @@ impl<T: Copy, const M: usize> Apart<T, M> {
 
 impl<T: Copy, const M: usize> Walk<T> for Apart<T, M> {
     #[inline(always)]
-    unsafe fn at(&self, i: usize) -> *const T {
-        self.row[i].wrapping_add(self.at)
+    unsafe fn spread<S: Simd<T = T>>(&self, i: usize, _: usize) -> S::V {
+        // SAFETY: the row has a value for the current step.
+        unsafe { S::splat(*self.row[i].wrapping_add(self.at)) }
     }
     #[inline(always)]
     unsafe fn advance(&mut self) {
@@ -109,7 +111,7 @@ unsafe fn multiply<S: Simd, const M: usize, const NV: usize, W: Walk<S::T>>(
                     bv[v] = S::load(b.add(v * S::LANES));
                 }
                 unrolled!(M, i, {
-                    let x = S::splat(*a.at(i));
+                    let x = a.spread::<S>(i, M);
                     for v in 0..NV {
                         acc[i][v] = S::fma(x, bv[v], acc[i][v]);
                     }

@@ -1,4 +1,5 @@
 //! AVX2 with FMA, and AVX-512.
+use super::instance::{Columns, instructions};
 use super::simd::{Body, Simd};
 use super::tile::{Tile, tile_rows};
 use std::arch::x86_64::*;
@@ -12,84 +13,14 @@ pub struct Avx512<T>(PhantomData<T>);
 /// Ones, then zeros: a window of it is the mask of the first lanes.
 static MASK32: [i32; 16] = [-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0];
 static MASK64: [i64; 8] = [-1, -1, -1, -1, 0, 0, 0, 0];
-/// The methods of `Simd` that are one instruction each. `$suffix` names the element type in intrinsics.
-macro_rules! instructions {
-    ($t:ident, $v:ident, $features:literal, $set1:ident, $load:ident, $store:ident, $add:ident, $sub:ident, $mul:ident,
-     $max:ident, $fma:ident) => {
-        #[inline]
-        #[target_feature(enable = $features)]
-        unsafe fn enter<B: Body>(body: B) -> B::Out {
-            // SAFETY: the caller's.
-            unsafe { body.run() }
-        }
-        #[inline(always)]
-        unsafe fn splat(x: $t) -> $v {
-            // SAFETY: the processor has the instruction.
-            unsafe { $set1(x) }
-        }
-        #[inline(always)]
-        unsafe fn load(p: *const $t) -> $v {
-            // SAFETY: a vector is readable at `p`.
-            unsafe { $load(p) }
-        }
-        #[inline(always)]
-        unsafe fn store(p: *mut $t, x: $v) {
-            // SAFETY: a vector is writable at `p`.
-            unsafe { $store(p, x) }
-        }
-        #[inline(always)]
-        unsafe fn add(a: $v, b: $v) -> $v {
-            // SAFETY: the processor has the instruction.
-            unsafe { $add(a, b) }
-        }
-        #[inline(always)]
-        unsafe fn sub(a: $v, b: $v) -> $v {
-            // SAFETY: the processor has the instruction.
-            unsafe { $sub(a, b) }
-        }
-        #[inline(always)]
-        unsafe fn mul(a: $v, b: $v) -> $v {
-            // SAFETY: the processor has the instruction.
-            unsafe { $mul(a, b) }
-        }
-        #[inline(always)]
-        unsafe fn max(a: $v, b: $v) -> $v {
-            // SAFETY: the processor has the instruction.
-            unsafe { $max(a, b) }
-        }
-        #[inline(always)]
-        unsafe fn fma(a: $v, b: $v, c: $v) -> $v {
-            // SAFETY: the processor has the instruction.
-            unsafe { $fma(a, b, c) }
-        }
+
+/// `prefetch`, the same for all.
+macro_rules! prefetch {
+    ($t:ident) => {
         #[inline(always)]
         unsafe fn prefetch(p: *const $t) {
             // SAFETY: a prefetch of any address is harmless.
             unsafe { _mm_prefetch::<_MM_HINT_T0>(p.cast()) }
-        }
-        #[inline(always)]
-        unsafe fn transpose(src: *const $t, rs: isize, rows: usize, cols: usize, dst: *mut $t, ds: usize) {
-            const N: usize = size_of::<$v>() / size_of::<$t>();
-            let row = |i: usize| src.wrapping_offset(i as isize * rs);
-            // SAFETY: the rows have `cols` elements; short ones are copied to where a whole vector can be read.
-            unsafe {
-                if cols == N {
-                    // Rows that do not exist repeat the last one: what is behind it counts for nothing.
-                    let t = if rows == N { Self::columns(row) } else { Self::columns(|i| row(i.min(rows - 1))) };
-                    for (u, &x) in t.iter().enumerate() {
-                        $store(dst.add(u * ds), x);
-                    }
-                    return;
-                }
-                let mut copy = [[0.0; N]; N];
-                for (i, to) in copy.iter_mut().enumerate().take(rows) {
-                    Self::store(to.as_mut_ptr(), Self::load_part(row(i), cols));
-                }
-                let t = Self::columns(|i| copy[i].as_ptr());
-                for (u, &x) in t.iter().enumerate().take(cols) {
-                    $store(dst.add(u * ds), x);
-                }
-            }
         }
     };
 }
@@ -149,6 +80,7 @@ impl Simd for Avx2<f32> {
         _mm256_max_ps,
         _mm256_fmadd_ps
     );
+    prefetch!(f32);
     masked!(table f32, __m256, MASK32, _mm256_maskload_ps, _mm256_maskstore_ps);
     unsafe fn tile(tile: &Tile<f32>) {
         tile_rows!(tile, [1 2 3 4 5 6], [1 2 3 4 5 6])
@@ -164,9 +96,8 @@ impl Simd for Avx2<f32> {
     }
 }
 
-impl Avx2<f32> {
-    /// The columns of a block given by its rows. Halves of rows are brought to their lanes by loads, which leaves two
-    /// shuffles a vector.
+impl Columns<8> for Avx2<f32> {
+    /// Halves of rows are brought to their lanes by loads, which leaves two shuffles a vector.
     #[inline(always)]
     unsafe fn columns(r: impl Fn(usize) -> *const f32) -> [__m256; 8] {
         // SAFETY: eight elements are readable at each pointer.
@@ -212,6 +143,7 @@ impl Simd for Avx2<f64> {
         _mm256_max_pd,
         _mm256_fmadd_pd
     );
+    prefetch!(f64);
     masked!(table f64, __m256d, MASK64, _mm256_maskload_pd, _mm256_maskstore_pd);
     unsafe fn tile(tile: &Tile<f64>) {
         tile_rows!(tile, [1 2 3 4 5 6], [1 2 3 4 5 6])
@@ -226,7 +158,7 @@ impl Simd for Avx2<f64> {
     }
 }
 
-impl Avx2<f64> {
+impl Columns<4> for Avx2<f64> {
     /// As for `f32`, with two elements to a lane.
     #[inline(always)]
     unsafe fn columns(r: impl Fn(usize) -> *const f64) -> [__m256d; 4] {
@@ -268,6 +200,7 @@ impl Simd for Avx512<f32> {
         _mm512_max_ps,
         _mm512_fmadd_ps
     );
+    prefetch!(f32);
     masked!(bits f32, __m512, __mmask16, _mm512_maskz_loadu_ps, _mm512_mask_storeu_ps);
     unsafe fn tile(tile: &Tile<f32>) {
         tile_rows!(tile, [1 2 3 4 5 6 7 8 9 10 11 12 13 14], [1 2 3 4 5 6 7 8])
@@ -282,7 +215,7 @@ impl Simd for Avx512<f32> {
     }
 }
 
-impl Avx512<f32> {
+impl Columns<16> for Avx512<f32> {
     /// As for AVX2. Half rows `i` and `i + 4` (or `i + 8` and `i + 12`) share a vector, so that the last shuffle finds its
     /// lanes in order.
     #[inline(always)]
@@ -346,6 +279,7 @@ impl Simd for Avx512<f64> {
         _mm512_max_pd,
         _mm512_fmadd_pd
     );
+    prefetch!(f64);
     masked!(bits f64, __m512d, __mmask8, _mm512_maskz_loadu_pd, _mm512_mask_storeu_pd);
     unsafe fn tile(tile: &Tile<f64>) {
         tile_rows!(tile, [1 2 3 4 5 6 7 8 9 10 11 12 13 14], [1 2 3 4 5 6 7 8])
@@ -357,7 +291,7 @@ impl Simd for Avx512<f64> {
     }
 }
 
-impl Avx512<f64> {
+impl Columns<8> for Avx512<f64> {
     /// As for `f32`, with two elements to a lane.
     #[inline(always)]
     unsafe fn columns(r: impl Fn(usize) -> *const f64) -> [__m512d; 8] {

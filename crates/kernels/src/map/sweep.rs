@@ -1,10 +1,15 @@
 //! The compiled loops: one formula over one class on one instruction set.
 use super::{Class, MAX_INPUTS, Map, MapKind};
+#[cfg(target_arch = "aarch64")]
+use crate::formula::Neon;
 use crate::formula::count::{Count, CountDouble};
 use crate::formula::text::{TextDouble, TextInt, TextSingle, TextValue};
 #[cfg(target_arch = "x86_64")]
-use crate::formula::{Avx2, Avx512, Bits, Wide};
+use crate::formula::{Avx2, Avx512};
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+use crate::formula::{Bits, Wide};
 use crate::formula::{Float, FloatFormula, Int, IntFormula, Num, NumFormula, Pack};
+use gluonish_base::isa::Isa;
 use std::array::from_fn;
 use std::cell::Cell;
 
@@ -16,8 +21,8 @@ use std::cell::Cell;
 /// each readable for `n` lanes (or `REPEAT` bytes), and `out` is writable for `n`.
 pub(crate) type Loop = unsafe fn(out: *mut u8, ins: *const *const u8, advance: u32, n: usize);
 
-/// The loops of one class, by instruction set.
-pub(crate) type Loops = [Loop; 3];
+/// The loops of one class, by instruction set; in place of those of other processors, which nobody asks for, plain ones.
+pub(crate) type Loops = [Loop; Isa::COUNT];
 
 /// How long a single value must be repeated: the widest register of any instance.
 pub(crate) const REPEAT: usize = 128;
@@ -123,7 +128,7 @@ unsafe fn sweep<F: On<I, N>, I: Vector, const N: usize>(
 ///
 /// # Safety
 /// As for [`Loop`].
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[inline(always)]
 unsafe fn sweep_wide<F: On<I, N> + On<Wide<I>, N>, I: Vector + Bits, const N: usize>(
     i: I,
@@ -178,18 +183,29 @@ compiled!(pack_avx2: Pack "avx2,fma,bmi2");
 compiled!(avx2: Avx2 "avx2,fma");
 #[cfg(target_arch = "x86_64")]
 compiled!(avx512: Avx512 "avx512f,avx512vl,avx512bw,avx512dq,avx2,fma");
+#[cfg(target_arch = "aarch64")]
+compiled!(neon: Neon);
 
-/// # Safety
-/// As for [`Loop`].
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,avx2,fma")]
-unsafe fn avx512_wide<F, const N: usize>(o: *mut u8, x: *const *const u8, advance: u32, n: usize)
-where
-    F: On<Avx512<f32>, N> + On<Wide<Avx512<f32>>, N>,
-{
-    // SAFETY: the instructions are enabled for this function; the rest is what the caller promises.
-    unsafe { sweep_wide::<F, _, N>(Avx512::new(), o, x, advance, n) }
+/// The same for a long formula over float32.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+macro_rules! compiled_wide {
+    ($name:ident: $instance:ident $($features:literal)?) => {
+        /// # Safety
+        /// As for [`Loop`].
+        $(#[target_feature(enable = $features)])?
+        unsafe fn $name<F, const N: usize>(o: *mut u8, x: *const *const u8, advance: u32, n: usize)
+        where
+            F: On<$instance<f32>, N> + On<Wide<$instance<f32>>, N>,
+        {
+            // SAFETY: the instructions are enabled for this function; the rest is what the caller promises.
+            unsafe { sweep_wide::<F, _, N>($instance::new(), o, x, advance, n) }
+        }
+    };
 }
+#[cfg(target_arch = "x86_64")]
+compiled_wide!(avx512_wide: Avx512 "avx512f,avx512vl,avx512bw,avx512dq,avx2,fma");
+#[cfg(target_arch = "aarch64")]
+compiled_wide!(neon_wide: Neon);
 
 /// float32 loops of formulas over real numbers, which are long: two registers at a time where there are 32 of them.
 #[cfg(target_arch = "x86_64")]
@@ -197,11 +213,18 @@ const fn long_loops<F, const N: usize>() -> Option<Loops>
 where
     F: On<Pack<f32>, N> + On<Avx2<f32>, N> + On<Avx512<f32>, N> + On<Wide<Avx512<f32>>, N>,
 {
-    Some([pack::<F, f32, N>, avx2::<F, f32, N>, avx512_wide::<F, N>])
+    Some([pack::<F, f32, N>, pack::<F, f32, N>, avx2::<F, f32, N>, avx512_wide::<F, N>])
 }
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(target_arch = "aarch64")]
+const fn long_loops<F, const N: usize>() -> Option<Loops>
+where
+    F: On<Pack<f32>, N> + On<Neon<f32>, N> + On<Wide<Neon<f32>>, N>,
+{
+    Some([pack::<F, f32, N>, neon_wide::<F, N>, pack::<F, f32, N>, pack::<F, f32, N>])
+}
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 const fn long_loops<F: On<Pack<f32>, N>, const N: usize>() -> Option<Loops> {
-    Some([pack::<F, f32, N>; 3])
+    Some([pack::<F, f32, N>; Isa::COUNT])
 }
 #[cfg(target_arch = "x86_64")]
 const fn float_loops<F, T, const N: usize>() -> Option<Loops>
@@ -211,23 +234,33 @@ where
     Avx2<T>: Vector,
     Avx512<T>: Vector,
 {
-    Some([pack::<F, T, N>, avx2::<F, T, N>, avx512::<F, T, N>])
+    Some([pack::<F, T, N>, pack::<F, T, N>, avx2::<F, T, N>, avx512::<F, T, N>])
 }
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(target_arch = "aarch64")]
+const fn float_loops<F, T, const N: usize>() -> Option<Loops>
+where
+    F: On<Pack<T>, N> + On<Neon<T>, N>,
+    Pack<T>: Vector,
+    Neon<T>: Vector,
+{
+    Some([pack::<F, T, N>, neon::<F, T, N>, pack::<F, T, N>, pack::<F, T, N>])
+}
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 const fn float_loops<F: On<Pack<T>, N>, T, const N: usize>() -> Option<Loops>
 where
     Pack<T>: Vector,
 {
-    Some([pack::<F, T, N>; 3])
+    Some([pack::<F, T, N>; Isa::COUNT])
 }
 const fn int_loops<F: On<Pack<T>, N>, T, const N: usize>() -> Option<Loops>
 where
     Pack<T>: Vector,
 {
     #[cfg(target_arch = "x86_64")]
-    return Some([pack::<F, T, N>, pack_avx2::<F, T, N>, pack_avx2::<F, T, N>]);
+    return Some([pack::<F, T, N>, pack::<F, T, N>, pack_avx2::<F, T, N>, pack_avx2::<F, T, N>]);
+    // NEON is what plain code is compiled to.
     #[cfg(not(target_arch = "x86_64"))]
-    return Some([pack::<F, T, N>; 3]);
+    return Some([pack::<F, T, N>; Isa::COUNT]);
 }
 
 impl Map {

@@ -1,5 +1,6 @@
 //! Sixteen Philox blocks at once. The vector code keeps a word in each 64-bit lane: a product then needs no unpacking, and
 //! what it leaves in the upper half the next product does not read.
+#[cfg(target_arch = "x86_64")]
 use gluonish_base::isa::{Isa, isa};
 use gluonish_base::philox::philox;
 
@@ -14,15 +15,16 @@ pub(super) type Words = [[u32; LANES]; 4];
 /// Where the counters of groups begin: `at(group)` is the counter of the group's first block, whose first word is a
 /// multiple of sixteen; the others' first words follow it.
 pub(super) fn blocks(key: Key, to: &mut [Words], at: impl Fn(usize) -> [u32; 4]) {
+    let groups = to.iter_mut().enumerate();
+    #[cfg(target_arch = "x86_64")]
     match isa() {
-        #[cfg(target_arch = "x86_64")]
         // SAFETY: `isa()` has found these instructions on this machine.
-        Isa::Avx512 => to.iter_mut().enumerate().for_each(|(g, to)| unsafe { x86::avx512(key, at(g), to) }),
-        #[cfg(target_arch = "x86_64")]
+        Isa::Avx512 => return groups.for_each(|(g, to)| unsafe { x86::avx512(key, at(g), to) }),
         // SAFETY: as above.
-        Isa::Avx2 => to.iter_mut().enumerate().for_each(|(g, to)| unsafe { x86::avx2(key, at(g), to) }),
-        _ => to.iter_mut().enumerate().for_each(|(g, to)| portable(key, at(g), to)),
+        Isa::Avx2 => return groups.for_each(|(g, to)| unsafe { x86::avx2(key, at(g), to) }),
+        _ => {}
     }
+    groups.for_each(|(g, to)| portable(key, at(g), to));
 }
 
 fn portable(key: Key, [first, c1, c2, c3]: [u32; 4], to: &mut Words) {
@@ -102,7 +104,7 @@ mod x86 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gluonish_base::isa;
+    use gluonish_base::isa::{available, limit};
 
     #[test]
     fn every_instruction_set_makes_the_same_words() {
@@ -110,8 +112,8 @@ mod tests {
         let key = [0x1234_5678, 0x9abc_def0];
         let at = |g: usize| [u32::MAX - 15 - 16 * g as u32, 7, g as u32, u32::MAX];
         want.iter_mut().enumerate().for_each(|(g, to)| portable(key, at(g), to));
-        for level in [Isa::Portable, Isa::Avx2, Isa::Avx512] {
-            isa::limit(level);
+        for level in available() {
+            limit(level);
             let mut got = [Words::default(); 3];
             blocks(key, &mut got, at);
             assert_eq!(got, want, "{level:?}");

@@ -14,8 +14,8 @@ use std::ops::Add;
 /// Values that are added up side by side, in as many registers as they take: the same on every machine, and with it the
 /// bits.
 const STRIP: usize = 32;
-/// The most registers that these are: float64 in AVX2.
-const MOST: usize = 8;
+/// The most registers that these are: float64 in AVX2, or in NEON.
+const MOST: usize = if cfg!(target_arch = "aarch64") { 16 } else { 8 };
 /// Values that are added up before they join a total in float64.
 const TILE: usize = 2048;
 

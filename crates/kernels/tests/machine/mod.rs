@@ -1,5 +1,5 @@
 //! The instruction set and the number of threads are global: tests that change them run one at a time.
-use gluonish_base::isa::{Isa, detected, limit};
+use gluonish_base::isa::{Isa, available, detected, limit};
 use std::sync::{Mutex, MutexGuard};
 
 static ALONE: Mutex<()> = Mutex::new(());
@@ -19,10 +19,9 @@ pub(crate) fn alone() -> Alone<'static> {
 
 /// Calls `f` with each instruction set that this machine has.
 pub(crate) fn each_isa(mut f: impl FnMut(Isa)) {
-    for isa in [Isa::Portable, Isa::Avx2, Isa::Avx512] {
-        if limit(isa) == isa {
-            f(isa);
-        }
+    for isa in available() {
+        limit(isa);
+        f(isa);
     }
     limit(detected());
 }
