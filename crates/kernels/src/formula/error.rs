@@ -77,16 +77,25 @@ const BELOW: [f32; 6] = [1.0, 1.674_474_8, 1.202_503_1, 4.694_706e-1, 1.018_588_
 /// `exp(-u / 2)` for |u| <= ln 2.
 const FALL: [f32; 7] = [1.0, -0.5, 1.249_999_8e-1, -2.083_3e-2, 2.604_272_2e-3, -2.617_650_6e-4, 2.161_679_2e-5];
 
-/// `|x|` up to where the tail is 0; `exp(-x^2 / 2)` as a number and the power of two to scale it by; and the quotient whose
-/// product with it is the tail. What is scaled last is rounded once, however small it is.
+/// The tail of the normal distribution above `a`, which is `|x|` up to where the tail is 0: `2^n e p / q`. What is scaled
+/// last is rounded once, however small it is.
+struct Tail<V> {
+    a: V,
+    /// `2^n e` is `exp(-a^2 / 2)`.
+    e: V,
+    n: V,
+    p: V,
+    q: V,
+}
+
 #[inline(always)]
-fn tail<I: Bits>(i: I, x: I::V) -> (I::V, (I::V, I::V), (I::V, I::V)) {
+fn tail<I: Bits>(i: I, x: I::V) -> Tail<I::V> {
     let a = i.below(i.c(15.0), i.abs(x));
     let n = i.round(i.mul(i.mul(a, a), i.c(-0.5 * LOG2_E)));
     // The square is rounded only when the multiple of ln 2 is taken off: exp would make that a relative error.
     let u = i.fma(a, a, i.mul(n, i.c(2.0 * LN2_HI)));
     let e = poly(i, i.fma(n, i.c(2.0 * LN2_LO), u), &FALL);
-    (a, (e, n), (poly(i, a, &ABOVE), poly(i, a, &BELOW)))
+    Tail { a, e, n, p: poly(i, a, &ABOVE), q: poly(i, a, &BELOW) }
 }
 
 /// `1 / x` for x from 1 to 1e6, to 7.7e-8: in the widest registers a division takes as long as thirty multiplications.
@@ -108,21 +117,21 @@ fn or_rest<I: Bits>(i: I, x: I::V, y: I::V) -> I::V {
 
 #[inline(always)]
 pub(crate) fn normal_cdf<I: Bits>(i: I, x: I::V) -> I::V {
-    let (_, (e, n), (p, q)) = tail(i, x);
+    let Tail { e, n, p, q, .. } = tail(i, x);
     or_rest(i, x, i.scale(i.mul(e, i.div(p, q)), n))
 }
 
 /// `x`, or 0 below it, less what the tail takes of it.
 #[inline(always)]
 pub(crate) fn gelu<I: Bits>(i: I, x: I::V) -> I::V {
-    let (a, (e, n), (p, q)) = tail(i, x);
+    let Tail { a, e, n, p, q } = tail(i, x);
     let y = i.mul(i.mul(i.mul(a, e), p), inverse(i, q));
     i.sub(i.above(i.c(0.0), x), i.scale(y, n))
 }
 
 #[inline(always)]
 pub(crate) fn gelu_slope<I: Bits>(i: I, x: I::V) -> I::V {
-    let (a, (e, n), (p, q)) = tail(i, x);
+    let Tail { a, e, n, p, q } = tail(i, x);
     let w = i.mul(p, inverse(i, q));
     or_rest(i, x, i.scale(i.mul(e, i.fma(a, i.c(-ONE_OVER_SQRT_TWO_PI), w)), n))
 }

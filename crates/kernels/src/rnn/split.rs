@@ -65,5 +65,5 @@ impl Split {
 
 /// `0..n`, in every other step backwards: what was read last is read first then, while it is still in a near cache.
 pub(super) fn there_and_back(step: usize, n: usize) -> impl Iterator<Item = usize> {
-    (0..n).map(move |i| if step % 2 == 0 { i } else { n - 1 - i })
+    (0..n).map(move |i| if step.is_multiple_of(2) { i } else { n - 1 - i })
 }
