@@ -92,11 +92,12 @@ check: lint test test-naive  ## what CI runs
 bench: build  ## ours against the peers that are there, as ratios
 	$(BIN)/python benches/run.py
 
-peers: .peers/torch/.ready .peers/numpy/.ready .peers/onnx/.ready  ## other libraries, to measure against or take tests from
+peers: .peers/torch/.ready .peers/numpy/.ready .peers/onnx/.ready .peers/onnxruntime/.ready  ## other libraries, to measure against or take tests from
 
 .peers/torch/.ready: PACKAGES := torch numpy
 .peers/numpy/.ready: PACKAGES := numpy
 .peers/onnx/.ready: PACKAGES := onnx==1.23.2
+.peers/onnxruntime/.ready: PACKAGES := onnxruntime onnx numpy
 .peers/%/.ready:
 	$(PYTHON) -m venv .peers/$*
 	.peers/$*/bin/python -m pip install --quiet $(PACKAGES)

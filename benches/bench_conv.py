@@ -1,8 +1,8 @@
 """Convolutions of ResNet-18 and -50, VGG-16 and Inception v3 in float32: forward with images that stay in blocks,
 forward of plain images, and the gradients of images and filters, in blocks.
 
-The peer is torch, which calls oneDNN: the better of its two layouts, without a graph. CONV_BATCHES="1,8,16" chooses the
-sizes of batches.
+Peers are torch, which calls oneDNN: the better of its two layouts, without a graph; and going forward onnxruntime, with
+filters that are packed before. CONV_BATCHES="1,8,16" chooses the sizes of batches.
 """
 
 import os
@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import conv_onnxruntime
 from conv_shapes import LAYERS, NETWORKS, Layer
 from harness import Case, Mean, Measure, Names, best_time
 
@@ -88,6 +89,19 @@ def torch_side(kind: str, layer: Layer, batch: int) -> Measure:
     return measure
 
 
+def onnxruntime_side(kind: str, layer: Layer, batch: int) -> Measure:
+    def measure(names: Names) -> float:
+        images, filters, _ = operands(layer, batch)
+        return timed(conv_onnxruntime.calls(names, layer, images, filters, blocked=kind == "forward"))
+
+    return measure
+
+
+def sides(kind: str, layer: Layer, batch: int) -> dict[str, Measure]:
+    made = {"gluonish": ours(kind, layer, batch), "torch": torch_side(kind, layer, batch)}
+    return made if kind == "backward" else {**made, "onnxruntime": onnxruntime_side(kind, layer, batch)}
+
+
 def gluonish() -> Names:
     import gluonish as mx
     from gluonish import _core
@@ -106,9 +120,8 @@ def name(kind: str, layer: Layer, batch: int) -> str:
 
 
 def case(kind: str, layer: Layer, batch: int) -> Case:
-    sides = {"gluonish": ours(kind, layer, batch), "torch": torch_side(kind, layer, batch)}
     target = FIRST if layer.is_first and kind == "forward" else EACH[kind]
-    return Case(name(kind, layer, batch), sides, target=target)
+    return Case(name(kind, layer, batch), sides(kind, layer, batch), target=target)
 
 
 def means() -> list[Mean]:
@@ -128,6 +141,6 @@ def means() -> list[Mean]:
     return found
 
 
-SETUP = {"gluonish": gluonish, "torch": torch}
+SETUP = {"gluonish": gluonish, "torch": torch, "onnxruntime": conv_onnxruntime.names}
 CASES = [case(kind, layer, batch) for kind in KINDS for batch in BATCHES for layer in LAYERS]
 MEANS = means()

@@ -1,7 +1,7 @@
 """Convolutions with a filter for each channel, of MobileNet v1, v2 and v3 in float32: forward and backward, with images
-that stay in blocks. The peer is as in bench_conv.py, and so are the sizes of batches."""
+that stay in blocks. Peers are as in bench_conv.py, and so are the sizes of batches."""
 
-from bench_conv import BATCHES, SETUP, ours, torch_side
+from bench_conv import BATCHES, SETUP, sides
 from conv_shapes import MOBILE, Layer
 from harness import Case, Mean
 
@@ -16,8 +16,7 @@ def name(kind: str, layer: Layer, batch: int) -> str:
 
 
 def case(kind: str, layer: Layer, batch: int) -> Case:
-    sides = {"gluonish": ours(kind, layer, batch), "torch": torch_side(kind, layer, batch)}
-    return Case(name(kind, layer, batch), sides, target=TARGETS[kind])
+    return Case(name(kind, layer, batch), sides(kind, layer, batch), target=TARGETS[kind])
 
 
 CASES = [case(kind, layer, batch) for kind in TARGETS for batch in BATCHES for layer in LAYERS]
