@@ -31,7 +31,10 @@ const fn stable(default: f64) -> Attr {
 const LAYER_ATTRS: &[Attr] = &[Attr::int("axis", -1, "Axis to normalise."), stable(1e-5), SHOWN];
 const GROUP_ATTRS: &[Attr] =
     &[Attr::int("num_groups", 1, "Groups of channels that are normalised together.").at_least(1), stable(1e-5), SHOWN];
-const RMS_ATTRS: &[Attr] = &[Attr::int("axis", -1, "Axis to normalise."), stable(1e-6)];
+const RMS_ATTRS: &[Attr] = &[
+    Attr::int("axis", -1, "Axis to normalise."),
+    Attr::float("eps", 1e-6, "Added to the mean square, so that it is not 0.").within(0.0, f64::INFINITY),
+];
 const GRAD_ATTRS: &[Attr] = &[
     Attr::int("axis", -1, "Axis that was normalised."),
     Attr::int("groups", 0, "Groups of channels; 0: along the axis."),

@@ -1,6 +1,7 @@
 //! Direct convolution: no matrix is laid out, tiles of results read images where they lie, or rows of them with zeros
 //! around. Images are blocked; those of a first layer, with few channels, are plain.
 mod band;
+mod cut;
 pub(crate) mod first;
 mod outer;
 mod pack;

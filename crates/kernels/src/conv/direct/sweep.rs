@@ -3,6 +3,7 @@
 //! decides, however places are cut.
 use super::super::blocked::Finish;
 use super::band::{Band, Source};
+use super::cut::Shared;
 use super::tile::{ANY_STEP, Job, Last, Step, Stretch, is_known, most, multiply};
 use crate::gemm::{Real, Scratch, Simd, Slot, Work, dispatch};
 use gluonish_base::pool;
@@ -41,14 +42,18 @@ pub(super) struct Target<T> {
 
 /// Bytes of images that a band may have: half of a second-level cache.
 const BAND: usize = 384 << 10;
+/// Bytes of results that are asked for before they are written.
+const FAR: usize = 8 << 20;
 /// Bytes of filters that tiles go through before the next ones: they stay in the first-level cache.
 const FILTERS: usize = 24 << 10;
 /// Blocks of output channels from which places are copied together.
-const GATHERED: usize = 4;
+const GATHERED: usize = 24;
 /// Taps beside the images that are worth walking along columns.
 const WASTE: f64 = 0.02;
 /// Multiplications of a vector that are worth a task.
 const TASK: usize = 20_000;
+/// Tasks for each thread from which on one more or less is no matter.
+const TASKS: usize = 16;
 
 impl<T: Real> Sweep<'_, T> {
     /// # Safety
@@ -161,6 +166,8 @@ struct Plan {
     step: Step,
     /// Runs that are multiplied before the next tile.
     depth: usize,
+    /// Results are more than near caches hold.
+    is_far: bool,
 }
 
 impl Plan {
@@ -172,7 +179,7 @@ impl Plan {
             && s.target.by[0] == s.target.by[1] * s.grid[1]
             && s.grid == s.source.size;
         let grid = if flat { [1, s.grid[0] * s.grid[1]] } else { s.grid };
-        if grid[0] * grid[1] == 0 || s.blocks == 0 {
+        if images * grid[0] * grid[1] == 0 || s.blocks == 0 {
             return None;
         }
         let step = if unit == 1 { Step::Elements(s.step[1]) } else { Step::Vectors(s.step[1]) };
@@ -193,26 +200,17 @@ impl Plan {
         let across = |i: usize| grid[i].saturating_mul(s.seen(i));
         let under = (s.source.planes * unit * value).saturating_mul(across(0)).saturating_mul(across(1));
         let pieces = if flat { grid[1].div_ceil(pixels) } else { grid[0] };
-        let mut bands = under.div_ceil(BAND).clamp(1, pieces);
-        let work = grid[0] * grid[1] * runs.max(1) * s.run * s.blocks;
-        let groups = s.blocks.div_ceil(vectors);
-        let mut parts = 1;
-        let wanted = (images * work / TASK).clamp(1, 4 * threads);
         let filters = runs * s.run * s.blocks * S::LANES * value;
+        // Threads had better share filters that are much larger than the images.
+        let band = if filters / 2 > under { 2 * BAND } else { BAND };
+        let bands = under.div_ceil(band).clamp(1, pieces);
+        let work = images * grid[0] * grid[1] * runs.max(1) * s.run * s.blocks;
+        let most = (work / TASK).clamp(1, TASKS * threads);
         let filters_first = filters > BAND;
-        let even = |tasks: usize| tasks >= threads && tasks.is_multiple_of(threads);
-        while images * bands * parts < wanted && !even(images * bands * parts) {
-            // What is large is what is not to be read by every thread.
-            if (filters > under && parts < groups) || bands >= pieces {
-                if parts >= groups {
-                    break;
-                }
-                parts += 1;
-            } else {
-                bands += 1;
-            }
-        }
-        Some(Plan { flat, grid, bands, parts, filters_first, pixels, vectors, step, depth })
+        let shared = Shared { threads, images, pieces, blocks: s.blocks, vectors };
+        let (bands, parts) = shared.cut(bands, most, filters > under);
+        let is_far = images * grid[0] * grid[1] * s.blocks * S::LANES * value > FAR;
+        Some(Plan { flat, grid, bands, parts, filters_first, pixels, vectors, step, depth, is_far })
     }
 }
 
@@ -289,6 +287,7 @@ unsafe fn task<S: Simd>(
                         y_step: to.by[1],
                         y_block: to.by_block,
                         resume: k > 0,
+                        is_far: plan.is_far,
                         last: is_last.then_some(Last {
                             finish: s.finish,
                             channel: (group * s.blocks + block) * S::LANES,

@@ -23,6 +23,8 @@ pub(super) struct Job<'a, T> {
     pub y_block: usize,
     /// Goes on with sums that an earlier tile has left in `y`.
     pub resume: bool,
+    /// Results are written to memory that is in no near cache, so that it is asked for before.
+    pub is_far: bool,
     /// What becomes of the sums, unless a later tile goes on with them.
     pub last: Option<Last<'a, T>>,
 }
@@ -127,6 +129,13 @@ impl<S: Simd, const P: usize, const V: usize, const STEP: usize, const VECTORS: 
             // Neighbours in plain images look at the same values one after the other. Together in one stretch of code,
             // those would be kept, for want of registers in memory.
             let (fours, rest) = if VECTORS { (j.len / 4, j.len % 4) } else { (0, j.len) };
+            if j.is_far {
+                for v in 0..V {
+                    repeat!(P, i, {
+                        S::prefetch(j.y.wrapping_add(i * j.y_step + v * j.y_block));
+                    });
+                }
+            }
             for at in j.runs {
                 let mut x = j.x.wrapping_offset(at.x);
                 w = j.w.wrapping_add(at.w);
