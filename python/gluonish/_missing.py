@@ -1,5 +1,6 @@
 """What a module says about a name that it does not have."""
 
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -40,7 +41,9 @@ def explained(module: str, known: Iterable[str], waiting: Mapping[str, str] | No
         from difflib import get_close_matches
 
         close = get_close_matches(name, list(known), n=3)
+        contrib = sys.modules.get(f"{module}.contrib")
         hint = f"did you mean {', '.join(close)}?" if close else "the README says what is built so far"
+        hint = f"it is {module}.contrib.{name}" if contrib is not None and name in dir(contrib) else hint
         raise AttributeError(f"{module} has no {name!r}; {hint}")
 
     return look_up

@@ -66,3 +66,5 @@ def test_modules_and_missing_names():
     assert internal._contrib_boolean_mask is nd.contrib.boolean_mask
     with pytest.raises(AttributeError, match="_nothing_scalar"):
         internal._nothing_scalar
+    with pytest.raises(AttributeError, match=r"it is gluonish\.nd\.contrib\.scaled_dot_product_attention"):
+        nd.scaled_dot_product_attention

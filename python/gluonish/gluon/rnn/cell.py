@@ -9,6 +9,7 @@ from gluonish._dtype import dtype_name
 from gluonish.errors import ShapeError
 from gluonish.gluon.block import Block
 from gluonish.gluon.hybrid_block import HybridBlock
+from gluonish.gluon.nn._shapes import whole
 from gluonish.gluon.parameter import Parameter
 from gluonish.gluon.rnn._sequence import CellError, Lengths, Steps, last_valid, lengths, masked, merged, split
 
@@ -175,11 +176,10 @@ class GatedCell(HybridRecurrentCell):
         projection: tuple[Any, ...] = (),
     ) -> None:
         super().__init__(prefix=prefix, params=params)
-        for name, size in (("hidden_size", hidden_size), ("state_size", state_size)):
-            if size < 1:
-                raise CellError(f"{type(self).__name__}: {name}={size!r} must be at least 1")
+        kind = type(self).__name__
+        hidden_size, state_size = whole(kind, "hidden_size", hidden_size), whole(kind, "state_size", state_size)
         self._hidden_size = hidden_size
-        self._input_size = input_size
+        self._input_size = whole(kind, "input_size", input_size, least=0)
         rows = self.gates * hidden_size
         i2h_weight, h2h_weight, i2h_bias, h2h_bias = initializers
         made: list[tuple[str, tuple[int, ...], Any]] = []

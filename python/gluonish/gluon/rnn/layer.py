@@ -8,6 +8,7 @@ from gluonish._core import NDArray
 from gluonish._types import DTypeLike
 from gluonish.errors import ArgumentError, ShapeError
 from gluonish.gluon.hybrid_block import HybridBlock
+from gluonish.gluon.nn._shapes import whole
 from gluonish.gluon.parameter import Parameter
 from gluonish.gluon.rnn._sequence import CellError
 from gluonish.gluon.rnn.cell import GRUCell, LSTMCell, RNNCell, StateInfo
@@ -46,18 +47,14 @@ class _RNNLayer(HybridBlock):
         kind = type(self).__name__
         if layout not in ("TNC", "NTC"):
             raise CellError(f"{kind}: layout={layout!r} must be 'TNC' or 'NTC'")
-        sizes = {"hidden_size": hidden_size, "num_layers": num_layers, "projection_size": projection_size or 1}
-        for name, size in sizes.items():
-            if size < 1:
-                raise ArgumentError(f"{kind}: {name}={size!r} must be at least 1")
         self._mode = mode
-        self._hidden_size = hidden_size
-        self._projection_size = projection_size or None
-        self._num_layers = num_layers
+        self._hidden_size = whole(kind, "hidden_size", hidden_size)
+        self._projection_size = whole(kind, "projection_size", projection_size) if projection_size else None
+        self._num_layers = whole(kind, "num_layers", num_layers)
         self._layout = layout
         self._dropout = probability(dropout, f"{kind}: dropout")
         self._dir = 2 if bidirectional else 1
-        self._input_size = input_size
+        self._input_size = whole(kind, "input_size", input_size, least=0)
         self.__initializers = initializers
         self._dtype = dtype
         self._use_sequence_length = use_sequence_length
