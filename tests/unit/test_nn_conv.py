@@ -154,7 +154,7 @@ def test_text():
 
 def test_weights_have_the_shapes_that_files_of_mxnet_have():
     assert nn.Conv2D(8, (3, 2), in_channels=4, groups=2).weight.shape == (8, 2, 3, 2)
-    assert nn.Conv2D(8, 3).weight.shape == (8, 0, 3, 3)
+    assert nn.Conv2D(8, 3).weight.shape == nn.Conv2D(8, np.array([3, 3])).weight.shape == (8, 0, 3, 3)
     assert nn.Conv2D(8, 3, in_channels=4, layout="NHWC").weight.shape == (8, 3, 3, 4)
     assert nn.Conv2DTranspose(8, 3, in_channels=4, groups=2).weight.shape == (4, 4, 3, 3)
     assert nn.Conv2DTranspose(8, 3).weight.shape == (0, 8, 3, 3)

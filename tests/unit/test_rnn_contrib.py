@@ -117,7 +117,7 @@ def test_activation_of_convolutional_cells():
         (lambda: contrib.Conv2DRNNCell((3, 8), 4, 3, 3), ShapeError, r"input_shape=\(3, 8\) must have 3 numbers"),
         (lambda: contrib.Conv2DRNNCell((3, 2, 8), 4, 3, 3), ShapeError, "smaller than i2h_kernel"),
         (lambda: contrib.Conv2DRNNCell((3, 8, 8), 4, 3, 3, conv_layout="NCW"), ValueError, "conv_layout='NCW'"),
-        (lambda: contrib.LSTMPCell(3, 0), ValueError, "state_size=0"),
+        (lambda: contrib.LSTMPCell(3, 0), ValueError, "LSTMPCell: projection_size=0"),
         (lambda: contrib.VariationalDropoutCell(rnn.GRUCell(2), drop_inputs=2), ValueError, "drop_inputs=2"),
     ],
 )  # fmt: skip

@@ -351,6 +351,7 @@ class TestErrors:
             (lambda: rnn.LSTM(4, state_clip_min=1), ValueError, "state_clip_min=1, state_clip_max=None"),
             (lambda: rnn.LSTM(4, state_clip_nan=True), ValueError, "both bounds are needed"),
             (lambda: rnn.LSTM(4, projection_size=-1), ValueError, "projection_size=-1 must be a whole number"),
+            (lambda: rnn.LSTM(4, projection_size=0.0), ValueError, "projection_size=0.0 must be a whole number"),
             (lambda: rnn.GRU(3.5), ValueError, "GRU: hidden_size=3.5 must be a whole number"),
             (lambda: rnn.RNN(4, num_layers=1.5), ValueError, "num_layers=1.5 must be a whole number"),
             (lambda: rnn.GRU(4, input_size="3"), ValueError, "input_size='3' must be a whole number, at least 0"),

@@ -2,6 +2,9 @@
 
 from collections.abc import Sequence
 from operator import index
+from typing import Any
+
+import numpy as np
 
 from gluonish.errors import ArgumentError
 
@@ -43,8 +46,9 @@ def per_axis(layer: str, name: str, value: PerAxis, axes: int, least: int = 0) -
     gluonish.errors.ArgumentError: Conv2D: strides=(1, 2, 3) must be one whole number, or 2 of them
     """
     try:
-        numbers = tuple(map(index, value)) if isinstance(value, Sequence) else (index(value),) * axes
-    except TypeError:
+        given: Any = value
+        numbers = tuple(map(index, given)) if np.ndim(given) else (index(given),) * axes
+    except (TypeError, ValueError):
         numbers = ()
     if len(numbers) != axes:
         many = "" if axes == 1 else f", or {axes} of them"

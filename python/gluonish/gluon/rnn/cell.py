@@ -177,9 +177,9 @@ class GatedCell(HybridRecurrentCell):
     ) -> None:
         super().__init__(prefix=prefix, params=params)
         kind = type(self).__name__
-        hidden_size, state_size = whole(kind, "hidden_size", hidden_size), whole(kind, "state_size", state_size)
-        self._hidden_size = hidden_size
-        self._input_size = whole(kind, "input_size", input_size, least=0)
+        hidden_size = self._hidden_size = whole(kind, "hidden_size", hidden_size)
+        state_size = whole(kind, "projection_size" if projection else "hidden_size", state_size)
+        input_size = self._input_size = whole(kind, "input_size", input_size, least=0)
         rows = self.gates * hidden_size
         i2h_weight, h2h_weight, i2h_bias, h2h_bias = initializers
         made: list[tuple[str, tuple[int, ...], Any]] = []

@@ -49,7 +49,9 @@ class _RNNLayer(HybridBlock):
             raise CellError(f"{kind}: layout={layout!r} must be 'TNC' or 'NTC'")
         self._mode = mode
         self._hidden_size = whole(kind, "hidden_size", hidden_size)
-        self._projection_size = whole(kind, "projection_size", projection_size) if projection_size else None
+        self._projection_size = None
+        if projection_size is not None:  # 0 is none too
+            self._projection_size = whole(kind, "projection_size", projection_size, least=0) or None
         self._num_layers = whole(kind, "num_layers", num_layers)
         self._layout = layout
         self._dropout = probability(dropout, f"{kind}: dropout")

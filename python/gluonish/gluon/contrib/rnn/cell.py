@@ -61,7 +61,7 @@ class LSTMPCell(GatedCell):
         initializers = (i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer)
         projection = (h2r_weight_initializer,)
         super().__init__(hidden_size, projection_size, input_size, initializers, prefix, params, projection)
-        self._projection_size = projection_size
+        self._projection_size = int(projection_size)
 
     def state_info(self, batch_size: int = 0) -> StateInfo:
         widths = (self._projection_size, self._hidden_size)
