@@ -40,7 +40,7 @@ def timed(call: Callable[[], Any], sync: Callable[[], Any] = lambda: None) -> fl
         sync()
         return time.perf_counter() - begin
 
-    return best_time(run, SECONDS)
+    return best_time(run, SECONDS, least=12)
 
 
 def ours(kind: str, layer: Layer, batch: int) -> Measure:

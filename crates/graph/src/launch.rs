@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 pub const INLINE_NS: u64 = 25_000;
 /// Work for another thread of the pool, which is as a rule awake while there is work, must be worth calling it.
 const THREAD_NS: u64 = 5_000;
-/// Up to this estimate a thread that waits for an op may run it itself. No interrupt is looked for meanwhile.
+/// Up to this time a thread that waits for an op may run it itself. No interrupt is looked for meanwhile.
 const BRIEF_NS: u64 = 1_000_000;
 /// How much faster work gets by more threads is not known before: no more than this is counted on.
 const GAIN: usize = 4;
@@ -27,7 +27,13 @@ static LIMIT: AtomicU64 = AtomicU64::new(INLINE_NS);
 #[inline(always)]
 pub(crate) fn threads_here(cost: u64) -> Option<usize> {
     let threads = threads_for(cost);
-    (cost <= LIMIT.load(Relaxed).saturating_mul(threads.min(GAIN) as u64)).then_some(threads)
+    fits(cost, threads, LIMIT.load(Relaxed)).then_some(threads)
+}
+
+/// Whether work of this cost takes so many threads this time at most.
+#[inline(always)]
+fn fits(cost: u64, threads: usize, ns: u64) -> bool {
+    cost <= ns.saturating_mul(threads.min(GAIN) as u64)
 }
 
 /// For tests: `Some(0)` queues nearly everything, `Some(u64::MAX)` nothing; `None` is the default. Returns what was set.
@@ -211,7 +217,7 @@ pub(crate) fn submit(
     if engine().would_block(bytes) {
         host::block(|poll| engine().hold_back(bytes, poll))?;
     }
-    let (lane, brief) = cost.map_or((Lane::Callback, false), |ns| (Lane::Compute, ns <= BRIEF_NS));
+    let (lane, brief) = cost.map_or((Lane::Callback, false), |ns| (Lane::Compute, fits(ns, threads_for(ns), BRIEF_NS)));
     let reads: SmallVec<[&Var; 4]> = ins.iter().filter_map(In::array).map(|a| a.storage()).collect();
     engine().push(Push { op: name, reads: &reads, writes, device, lane, priority: 0, brief, site }, move |_| work());
     let shared = |v: &&Var| v.shared();

@@ -6,7 +6,7 @@ use crate::cost::{Cost, fma_per_ns};
 use crate::def::{Body, Call, Input, Meta, Metas, Op, input, optional, parameter, rows, x};
 use crate::infer::promoted;
 use crate::rule::{Rule, V};
-use gluonish_base::{Cause, Dims, Result};
+use gluonish_base::{Cause, DType, Dims, Result};
 use gluonish_kernels::conv::{self as k, How};
 use gluonish_kernels::convert::copy_view;
 use gluonish_kernels::{AttrVal, Attrs, Mode, Out, View};
@@ -327,19 +327,21 @@ fn fill_deconvolution(shapes: &mut [Dims], attrs: &Attrs) -> Result {
     Ok(())
 }
 
-/// Multiplications: each value of the images with channels like those of the filters meets all taps of one filter.
-fn cost(c: &Call<'_>, outs: &[Meta]) -> u64 {
+/// All three products of a convolution take as many multiplications: each value of the results meets all taps of a filter.
+fn cost(images: &Dims, filters: &Dims, results: &Dims, dtype: DType) -> u64 {
     let size = |shape: &Dims| shape.iter().fold(1u64, |n, d| n.saturating_mul((*d).max(0) as u64));
-    let (first, second, out) = (size(c.ins[0].shape), size(c.ins[1].shape), size(&outs[0].shape));
-    let filter = |shape: &Dims, total: u64| total / (shape[0].max(1) as u64);
-    let products = out.max(first).saturating_mul(filter(c.ins[1].shape, second).max(1));
-    products / fma_per_ns(outs[0].dtype) + (first + second + out) / 4
+    let taps = size(filters) / (filters[0].max(1) as u64);
+    let moved = size(images) + size(filters) + size(results);
+    size(results).saturating_mul(taps) / fma_per_ns(dtype) + moved / 4
 }
-/// The gradient of the filters: as many products as the convolution has.
-fn weight_cost(c: &Call<'_>, outs: &[Meta]) -> u64 {
-    let size = |shape: &Dims| shape.iter().fold(1u64, |n, d| n.saturating_mul((*d).max(0) as u64));
-    let dw = size(&outs[0].shape) / (outs[0].shape[0].max(1) as u64);
-    size(c.ins[1].shape).saturating_mul(dw) / fma_per_ns(outs[0].dtype) + size(c.ins[0].shape) / 4
+pub(crate) fn result_cost(c: &Call<'_>, outs: &[Meta]) -> u64 {
+    cost(c.ins[0].shape, c.ins[1].shape, &outs[0].shape, outs[0].dtype)
+}
+pub(crate) fn images_cost(c: &Call<'_>, outs: &[Meta]) -> u64 {
+    cost(&outs[0].shape, c.ins[1].shape, c.ins[0].shape, outs[0].dtype)
+}
+pub(crate) fn filters_cost(c: &Call<'_>, outs: &[Meta]) -> u64 {
+    cost(c.ins[0].shape, &outs[0].shape, c.ins[1].shape, outs[0].dtype)
 }
 
 /// How a row for one of the products is called, and the spatial size that it is told.
@@ -424,7 +426,7 @@ fn spatial_of(r: &Rule<'_>, v: V) -> Dims {
 }
 
 const fn product_row(name: &'static str, doc: &'static str, inputs: &'static [Input], body: Body) -> Op {
-    Op::new(name, doc, inputs, body).attrs(PRODUCT_ATTRS).cost(Cost::Of(cost)).internal()
+    Op::new(name, doc, inputs, body).attrs(PRODUCT_ATTRS).internal()
 }
 
 rows! {
@@ -432,7 +434,7 @@ rows! {
             let plan = convolution(a.attrs, a.ins[0].shape)?;
             let bias = has_bias(a.ins).then(|| &a.ins[2]);
             k::forward(cx, [&a.ins[0], &a.ins[1]], bias, &plan.how(), k::wanted(), &out[0])
-        })).attrs(CONVOLUTION_ATTRS).infer(infer_convolution).fill(fill_convolution).cost(Cost::Of(cost)).stamped(1)
+        })).attrs(CONVOLUTION_ATTRS).infer(infer_convolution).fill(fill_convolution).cost(Cost::Of(result_cost)).stamped(1)
         .nd(&["Convolution", "Convolution_v1"]).onnx("Conv").grad(&[x(1).when(0), x(0).when(1)], convolution_rule);
     DECONVOLUTION = Op::new("Deconvolution", "The transpose of a convolution: each value lays down its filter.", IMAGE, Body::Kernel(|cx, a, out| {
             let plan = deconvolution(a.attrs, a.ins[0].shape)?;
@@ -446,25 +448,25 @@ rows! {
                 to = Out { mode: Mode::Add, ..to };
             }
             k::data_grad(cx, [&a.ins[0], &a.ins[1]], &plan.how(), k::wanted(), &to)
-        })).attrs(DECONVOLUTION_ATTRS).infer(infer_deconvolution).fill(fill_deconvolution).cost(Cost::Of(cost)).stamped(1)
+        })).attrs(DECONVOLUTION_ATTRS).infer(infer_deconvolution).fill(fill_deconvolution).cost(Cost::Of(images_cost)).stamped(1)
         .nd(&["Deconvolution"]).onnx("ConvTranspose").grad(&[x(1).when(0), x(0).when(1)], deconvolution_rule);
     CONV_RESULT = product_row("_conv_result", "The product of a convolution, without a bias.", &[input("images"), input("filters")], Body::Kernel(|cx, a, out| {
             k::forward(cx, [&a.ins[0], &a.ins[1]], None, &product(a.attrs).0, k::wanted(), &out[0])
-        })).infer(|c, outs| product_shape(c, outs, Made::Result)).stamped(1)
+        })).infer(|c, outs| product_shape(c, outs, Made::Result)).cost(Cost::Of(result_cost)).stamped(1)
         .grad(&[x(1).when(0), x(0).when(1)], |r| {
             r.grad(0, || r.call(&CONV_IMAGES, &[r.dy(), r.x(1)], &with_size(r, parts(&r.input(0).shape, r.attrs().bool(5)).1)));
             r.grad(1, || r.call(&CONV_FILTERS, &[r.x(0), r.dy()], &with_size(r, parts(&r.input(1).shape, r.attrs().bool(5)).1)));
         });
     CONV_IMAGES = product_row("_conv_images", "The gradient of a convolution's images.", &[input("dy"), input("filters")], Body::Kernel(|cx, a, out| {
             k::data_grad(cx, [&a.ins[0], &a.ins[1]], &product(a.attrs).0, k::wanted(), &out[0])
-        })).infer(|c, outs| product_shape(c, outs, Made::Images)).stamped(1)
+        })).infer(|c, outs| product_shape(c, outs, Made::Images)).cost(Cost::Of(images_cost)).stamped(1)
         .grad(&[x(1).when(0), x(0).when(1)], |r| {
             r.grad(0, || r.call(&CONV_RESULT, &[r.dy(), r.x(1)], &with_size(r, spatial_of(r, r.x(1)))));
             r.grad(1, || r.call(&CONV_FILTERS, &[r.dy(), r.x(0)], &with_size(r, parts(&r.input(1).shape, r.attrs().bool(5)).1)));
         });
     CONV_FILTERS = product_row("_conv_filters", "The gradient of a convolution's filters.", &[input("images"), input("dy")], Body::Kernel(|cx, a, out| {
             k::weight_grad(cx, [&a.ins[0], &a.ins[1]], &product(a.attrs).0, k::wanted(), &out[0])
-        })).infer(|c, outs| product_shape(c, outs, Made::Filters)).cost(Cost::Of(weight_cost))
+        })).infer(|c, outs| product_shape(c, outs, Made::Filters)).cost(Cost::Of(filters_cost))
         .grad(&[x(1).when(0), x(0).when(1)], |r| {
             r.grad(0, || r.call(&CONV_IMAGES, &[r.x(1), r.dy()], &with_size(r, parts(&r.input(0).shape, r.attrs().bool(5)).1)));
             r.grad(1, || r.call(&CONV_RESULT, &[r.x(0), r.dy()], &with_size(r, spatial_of(r, r.dy()))));

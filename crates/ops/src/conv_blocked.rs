@@ -1,8 +1,8 @@
 //! Convolution of images that stay in blocks of channels, `(count, blocks, height, width, lanes)`: rows for compiled
 //! networks, which lay images out once. Filters are plain, `(outputs, inputs, height, width)`.
 use crate::attr::Attr;
-use crate::conv::{axes, parts, per_axis};
-use crate::cost::{Cost, fma_per_ns};
+use crate::conv::{axes, filters_cost, images_cost, parts, per_axis, result_cost};
+use crate::cost::Cost;
 use crate::def::{Body, Call, Grad, Input, Meta, Metas, Op, input, optional, rows};
 use gluonish_base::{Cause, DType, Dims, Result};
 use gluonish_kernels::conv::{self as k, How};
@@ -182,16 +182,6 @@ fn given<'a>(ins: &'a [View<'a>], i: usize) -> Option<&'a View<'a>> {
     ins.get(i).filter(|v| !v.is_absent())
 }
 
-/// Each value of the larger images meets the filters of one output.
-fn cost(c: &Call<'_>, outs: &[Meta]) -> u64 {
-    let size = |shape: &Dims| shape.iter().fold(1u64, |n, d| n.saturating_mul((*d).max(0) as u64));
-    let (a, b, out) = (c.ins[0].shape, c.ins[1].shape, &outs[0].shape);
-    let filters = if b.len() == 4 { b } else { out };
-    let images = if b.len() == 4 { size(a).max(size(out)) } else { size(b) };
-    let each = size(filters) / (filters[0].max(1) as u64);
-    images.saturating_mul(each.max(1)) / fma_per_ns(DType::F32) + (size(a) + size(b) + size(out)) / 4
-}
-
 rows! {
     TO_BLOCKED = Op::new("_conv_to_blocked", "Images in blocks of channels.", &[input("images")], Body::Kernel(|cx, a, out| {
             k::to_blocked_view(cx, &a.ins[0], a.attrs.bool(0), &out[0])
@@ -202,11 +192,11 @@ rows! {
     BLOCKED_RESULT = Op::new("_conv_blocked_result", "`act(conv(images, filters) * scale + shift + residual)` of blocked images, or of plain ones with few channels.", RESULT, Body::Kernel(|cx, a, out| {
             let ending = k::Ending { scale: given(a.ins, 2), shift: given(a.ins, 3), residual: given(a.ins, 4), relu: a.attrs.bool(4) };
             k::blocked_forward(cx, [&a.ins[0], &a.ins[1]], &ending, &how(a.attrs)?, k::wanted(), &out[0])
-        })).attrs(RESULT_ATTRS).infer(infer_result).cost(Cost::Of(cost)).stamped(1).internal().no_grad(NO_GRADIENT);
+        })).attrs(RESULT_ATTRS).infer(infer_result).cost(Cost::Of(result_cost)).stamped(1).internal().no_grad(NO_GRADIENT);
     BLOCKED_IMAGES = Op::new("_conv_blocked_images", "The gradient of blocked images.", &[input("dy"), input("filters")], Body::Kernel(|cx, a, out| {
             k::blocked_data_grad(cx, [&a.ins[0], &a.ins[1]], &how(a.attrs)?, k::wanted(), &out[0])
-        })).attrs(IMAGES_ATTRS).infer(infer_images).cost(Cost::Of(cost)).stamped(1).internal().no_grad(NO_GRADIENT);
+        })).attrs(IMAGES_ATTRS).infer(infer_images).cost(Cost::Of(images_cost)).stamped(1).internal().no_grad(NO_GRADIENT);
     BLOCKED_FILTERS = Op::new("_conv_blocked_filters", "The gradient of filters, from blocked images or plain ones with few channels.", &[input("images"), input("dy")], Body::Kernel(|cx, a, out| {
             k::blocked_weight_grad(cx, [&a.ins[0], &a.ins[1]], &how(a.attrs)?, k::wanted(), &out[0])
-        })).attrs(FILTERS_ATTRS).infer(infer_filters).cost(Cost::Of(cost)).internal().no_grad(NO_GRADIENT);
+        })).attrs(FILTERS_ATTRS).infer(infer_filters).cost(Cost::Of(filters_cost)).internal().no_grad(NO_GRADIENT);
 }

@@ -78,21 +78,19 @@ pub(super) unsafe fn forward(
         shift.resize(bias.len().next_multiple_of(lanes::<f32>()), 0.0);
     }
     let finish = Finish { shift: bias.map(|_| shift.as_ptr()), ..Finish::plain(false) };
-    let part = if chosen == Algorithm::First { at_once(&[y]) } else { at_once(&[x, y]) }.min(x.count);
-    let to = Room::new(y, part, Slot::Results);
-    let from = (chosen != Algorithm::First).then(|| Room::new(x, part, Slot::Images));
+    if chosen == Algorithm::First {
+        // SAFETY: the caller's.
+        return unsafe { first::forward_plain(threads, [x, w, y], how, &finish, mode == Mode::Add) };
+    }
+    let part = at_once(&[x, y]).min(x.count);
+    let (from, to) = (Room::new(x, part, Slot::Images), Room::new(y, part, Slot::Results));
     each_part(x.count, part.max(1), |n, count| {
-        let (x, y, yb) = (some(x, n, count), some(y, n, count), to.first(count));
+        let (x, y) = (some(x, n, count), some(y, n, count));
+        let (xb, yb) = (from.first(count), to.first(count));
         // SAFETY: the caller's; there is room for these images.
         unsafe {
-            match &from {
-                Some(from) => {
-                    let xb = from.first(count);
-                    to_blocked(threads, &x, &xb);
-                    fast::forward(chosen, threads, [&xb, &yb], w, how, &finish, stamp);
-                }
-                None => first::forward(threads, &x, w, &yb, how, &finish),
-            }
+            to_blocked(threads, &x, &xb);
+            fast::forward(chosen, threads, [&xb, &yb], w, how, &finish, stamp);
             from_blocked(threads, &yb, &y, mode == Mode::Add);
         }
     });

@@ -30,6 +30,19 @@ impl<T> Band<T> {
     }
 }
 
+/// Places, and what of the images their taps take.
+#[derive(Clone)]
+pub(super) struct Look<'a> {
+    pub rows: Range<usize>,
+    pub cols: usize,
+    pub step: [usize; 2],
+    pub taps: &'a [[isize; 2]],
+    /// Neighbouring values that a tap takes.
+    pub run: usize,
+    /// Rows beside the images are taken too, as zeros; else whoever looks leaves out the taps that would take them.
+    pub beside: bool,
+}
+
 /// The rows or columns that taps reach from places `from..to`: how far before the first place, and how many.
 fn reach(places: &Range<usize>, step: usize, taps: impl Iterator<Item = isize> + Clone, more: usize) -> (isize, usize) {
     let (lo, hi) = (taps.clone().min().unwrap_or(0), taps.max().unwrap_or(0));
@@ -62,32 +75,23 @@ impl<T: Copy + Default> Source<T> {
     }
 
     /// Rows and columns under places: (first, count) each, and whether all of them exist side by side.
-    fn under(
-        &self,
-        rows: &Range<usize>,
-        cols: usize,
-        step: [usize; 2],
-        taps: &[[isize; 2]],
-        run: usize,
-    ) -> ([(isize, usize); 2], bool) {
-        let wide = if self.unit == 1 { run } else { 1 };
-        let y = reach(rows, step[0], taps.iter().map(|t| t[0]), 1);
-        let x = reach(&(0..cols), step[1], taps.iter().map(|t| t[1]), wide);
+    fn under(&self, look: &Look<'_>) -> ([(isize, usize); 2], bool) {
+        let wide = if self.unit == 1 { look.run } else { 1 };
+        let mut y = reach(&look.rows, look.step[0], look.taps.iter().map(|t| t[0]), 1);
+        let x = reach(&(0..look.cols), look.step[1], look.taps.iter().map(|t| t[1]), wide);
+        if !look.beside {
+            let within = |row: isize| row.clamp(0, self.size[0] as isize);
+            let (first, end) = (within(y.0), within(y.0 + y.1 as isize));
+            y = (first, (end - first) as usize);
+        }
         let inside = |(first, n): (isize, usize), size: usize| first >= 0 && first as usize + n <= size;
         let exist = inside(y, self.size[0]) && inside(x, self.size[1]) && self.by[1] == self.unit as isize;
-        ([y, x], exist || taps.is_empty())
+        ([y, x], exist || look.taps.is_empty())
     }
 
     /// Elements of scratch memory for `band`.
-    pub(super) fn needs(
-        &self,
-        rows: &Range<usize>,
-        cols: usize,
-        step: [usize; 2],
-        taps: &[[isize; 2]],
-        run: usize,
-    ) -> usize {
-        match self.under(rows, cols, step, taps, run) {
+    pub(super) fn needs(&self, look: &Look<'_>) -> usize {
+        match self.under(look) {
             (_, true) => 0,
             ([y, x], false) => self.planes * y.1 * x.1 * self.unit,
         }
@@ -97,16 +101,8 @@ impl<T: Copy + Default> Source<T> {
     ///
     /// # Safety
     /// The image is valid, and `room` has as many elements as `needs` says.
-    pub(super) unsafe fn band(
-        &self,
-        rows: &Range<usize>,
-        cols: usize,
-        step: [usize; 2],
-        taps: &[[isize; 2]],
-        run: usize,
-        room: *mut T,
-    ) -> Band<T> {
-        let ([(top, high), (left, wide)], exist) = self.under(rows, cols, step, taps, run);
+    pub(super) unsafe fn band(&self, look: &Look<'_>, room: *mut T) -> Band<T> {
+        let ([(top, high), (left, wide)], exist) = self.under(look);
         if exist {
             return Band { ptr: self.ptr, by_plane: self.by_plane, by_row: self.by[0] };
         }

@@ -11,6 +11,24 @@ pub(super) struct Shared {
     pub vectors: usize,
 }
 
+/// The bands of each image, the parts of its channels, and the order of their tasks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Cut {
+    pub bands: usize,
+    pub parts: usize,
+    /// All bands of a part follow each other, not all parts of a band.
+    pub by_part: bool,
+}
+
+/// What had better be read by one thread alone, or stay in its cache.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Large {
+    Images,
+    Filters,
+    /// Tasks may come in any order.
+    Neither,
+}
+
 /// The time of all over that of an even share, where it is even enough.
 const EVEN: f64 = 1.03;
 
@@ -19,8 +37,8 @@ impl Shared {
         self.blocks.div_ceil(self.vectors)
     }
 
-    /// The time of all over that of an even share, if every task were as large as the largest.
-    fn unevenness(&self, bands: usize, parts: usize) -> f64 {
+    /// The time of all over that of an even share, if one thread has the largest of all shares of as many tasks.
+    fn unevenness(&self, Cut { bands, parts, by_part }: Cut) -> f64 {
         let groups = self.groups();
         // A part that is not of whole groups has a block alone, which takes as long as two.
         let blocks = match groups.is_multiple_of(parts) {
@@ -28,23 +46,38 @@ impl Shared {
             false => self.blocks.div_ceil(parts) + 1,
         };
         let tasks = (self.images * bands * parts).div_ceil(self.threads);
+        // Larger bands and smaller ones alternate.
+        let pieces = |bands_of_it: usize| (self.pieces * bands_of_it).div_ceil(bands);
+        let share = match by_part {
+            true => pieces(tasks) * blocks,
+            false => pieces(tasks / parts) * parts * blocks + tasks % parts * pieces(1) * blocks,
+        };
         let whole = self.images * self.pieces * groups * self.vectors;
-        (tasks * self.pieces.div_ceil(bands) * blocks * self.threads) as f64 / whole as f64
+        (share * self.threads) as f64 / whole as f64
     }
 
     /// Bands of each image, `least` or more, and parts: the fewest tasks that are even enough, else the most even ones of up
-    /// to `most`. Where filters are larger than images, they are what is not to be read by every thread.
-    pub(super) fn cut(&self, least: usize, most: usize, filters_large: bool) -> (usize, usize) {
+    /// to `most`. Where filters are larger than images, `filters_larger`, they are what is not to be read by every thread.
+    pub(super) fn cut(&self, least: usize, most: usize, large: Large, filters_larger: bool) -> Cut {
+        let orders: &[bool] = match large {
+            Large::Images => &[false],
+            Large::Filters => &[true],
+            Large::Neither => &[false, true],
+        };
+        let mut cut = Cut { bands: least, parts: 1, by_part: orders[0] };
         if self.threads < 2 {
-            return (least, 1);
+            return cut;
         }
-        let cost = |bands: usize, parts: usize| (self.unevenness(bands, parts).max(EVEN), bands * parts);
-        let (mut best, mut cut) = (cost(least, 1), (least, 1));
+        let cost = |c: Cut| (self.unevenness(c).max(EVEN), c.bands * c.parts);
+        let mut best = cost(cut);
         for parts in 1..=self.groups().min(most / (self.images * least)) {
             for bands in least..=self.pieces.min(most / (self.images * parts)) {
-                let cost = cost(bands, parts);
-                if cost < best || (filters_large && cost == best) {
-                    (best, cut) = (cost, (bands, parts));
+                for by_part in orders {
+                    let other = Cut { bands, parts, by_part: *by_part };
+                    let cost = cost(other);
+                    if cost < best || (filters_larger && cost == best && parts > cut.parts) {
+                        (best, cut) = (cost, other);
+                    }
                 }
             }
         }
@@ -59,15 +92,31 @@ mod tests {
     #[test]
     fn tasks_are_few_and_even() {
         let one = |pieces, blocks| Shared { threads: 2, images: 1, pieces, blocks, vectors: 2 };
+        let cut = |bands, parts, by_part| Cut { bands, parts, by_part };
         // Two threads take a half each, of the places or of the channels.
-        assert_eq!(one(20, 4).cut(1, 32, false), (2, 1));
-        assert_eq!(one(20, 4).cut(1, 32, true), (1, 2));
+        assert_eq!(one(20, 4).cut(1, 32, Large::Images, false), cut(2, 1, false));
+        assert_eq!(one(20, 4).cut(1, 32, Large::Filters, true), cut(1, 2, true));
         // Three bands of seven pieces are even with two parts, four bands are not.
-        assert_eq!(one(21, 8).cut(3, 32, false), (3, 2));
+        assert_eq!(one(21, 8).cut(3, 32, Large::Images, false), cut(3, 2, false));
+        // Bands of eight and nine pieces alternate, in five parts, of which a thread has two and a half.
+        assert_eq!(one(17, 10).cut(2, 32, Large::Filters, true), cut(2, 5, true));
+        assert_eq!(one(17, 6).cut(2, 32, Large::Neither, false), cut(2, 3, true));
         // Nothing is cut for one thread, for work that is too little, or where batches are even already.
-        assert_eq!(Shared { threads: 1, ..one(21, 8) }.cut(3, 32, false), (3, 1));
-        assert_eq!(one(20, 4).cut(1, 1, false), (1, 1));
-        assert_eq!(Shared { images: 8, ..one(20, 4) }.cut(1, 32, false), (1, 1));
+        assert_eq!(Shared { threads: 1, ..one(21, 8) }.cut(3, 32, Large::Images, false), cut(3, 1, false));
+        assert_eq!(one(20, 4).cut(1, 1, Large::Neither, false), cut(1, 1, false));
+        assert_eq!(Shared { images: 8, ..one(20, 4) }.cut(1, 32, Large::Neither, false), cut(1, 1, false));
+    }
+
+    /// The largest share of a thread over an even one, counted task by task, for parts of whole groups.
+    fn counted(s: &Shared, c: Cut) -> f64 {
+        let (bands, tasks) = (s.images * c.bands, s.images * c.bands * c.parts);
+        let cost = |i: usize| {
+            let band = if c.by_part { i % bands } else { i / c.parts } % c.bands;
+            (s.pieces * (band + 1) / c.bands - s.pieces * band / c.bands) * s.groups() / c.parts
+        };
+        let share = |t: usize| (tasks * t / s.threads..tasks * (t + 1) / s.threads).map(cost).sum::<usize>();
+        let largest = (0..s.threads).map(share).max().unwrap_or(0);
+        (largest * s.threads) as f64 / (s.images * s.pieces * s.groups()) as f64
     }
 
     #[test]
@@ -77,11 +126,23 @@ mod tests {
         {
             let shared = Shared { threads, images, pieces, blocks, vectors: 2.min(blocks) };
             for (least, most) in [(1, 1), (1, 16 * threads), (pieces.min(3), 8)] {
-                let (bands, parts) = shared.cut(least, most, blocks > pieces);
-                let tasks = images * bands * parts;
-                assert!((least..=pieces).contains(&bands) && (1..=shared.groups()).contains(&parts));
-                assert!(tasks <= most.max(images * least), "{threads} {images} {pieces} {blocks}: {tasks} of {most}");
-                assert!(shared.unevenness(bands, parts) <= shared.unevenness(least, 1).max(EVEN));
+                for large in [Large::Images, Large::Filters, Large::Neither] {
+                    let c = shared.cut(least, most, large, blocks > pieces);
+                    let tasks = images * c.bands * c.parts;
+                    assert!((least..=pieces).contains(&c.bands) && (1..=shared.groups()).contains(&c.parts));
+                    assert!(
+                        tasks <= most.max(images * least),
+                        "{threads} {images} {pieces} {blocks}: {tasks} of {most}"
+                    );
+                    let uncut = Cut { bands: least, parts: 1, by_part: large == Large::Filters };
+                    assert!(shared.unevenness(c) <= shared.unevenness(uncut).max(EVEN));
+                    if shared.groups().is_multiple_of(c.parts) {
+                        assert!(
+                            counted(&shared, c) <= shared.unevenness(c) + 1e-9,
+                            "{threads} {images} {pieces} {blocks}: {c:?}"
+                        );
+                    }
+                }
             }
         }
     }

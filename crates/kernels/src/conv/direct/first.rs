@@ -1,12 +1,13 @@
 //! The first layer of a network: images with few channels are read as they lie, plainly, and results are blocked. A run of
 //! a tile is a row of a filter.
-use super::super::blocked::{Blocked, Finish, lanes};
+use super::super::blocked::{Blocked, Finish, from_blocked, lanes};
 use super::super::geometry::{How, Planes};
 use super::band::Source;
 use super::outer::Outer;
 use super::sweep::Sweep;
 use super::target;
 use crate::gemm::{Real, Scratch, Slot};
+use gluonish_base::pool;
 
 fn source<T: Real>(x: &Planes<T>) -> Source<T> {
     Source {
@@ -47,6 +48,45 @@ fn packed_len<T: Real>(w: &Planes<T>, lanes: usize) -> usize {
     w.count.div_ceil(lanes) * w.channels * w.area() * lanes
 }
 
+/// Filters, and what a sweep needs to know of them.
+struct Packed<T> {
+    taps: Vec<[isize; 2]>,
+    run: usize,
+    room: Scratch<T>,
+    blocks: usize,
+}
+
+impl<T: Real> Packed<T> {
+    /// # Safety
+    /// The filters are valid.
+    unsafe fn new(w: &Planes<T>, how: &How) -> Packed<T> {
+        let lanes = lanes::<T>();
+        let (taps, run) = runs(w.size, how);
+        let len = packed_len(w, lanes);
+        let room = Scratch::<T>::take(Slot::B, len);
+        // SAFETY: the caller's; the room is as large as the packed filters.
+        unsafe {
+            (0..len).for_each(|i| *room.ptr().add(i) = T::default());
+            each(w, lanes, |p, i| *room.ptr().add(i) = *p);
+        }
+        Packed { taps, run, room, blocks: w.count.div_ceil(lanes) }
+    }
+
+    fn sweep<'a>(&'a self, x: &Planes<T>, y: &Blocked<T>, how: &How, finish: &'a Finish<T>) -> Sweep<'a, T> {
+        Sweep {
+            source: source(x),
+            grid: [y.height, y.width],
+            step: [how.stride[1], how.stride[2]],
+            taps: &self.taps,
+            run: self.run,
+            filters: self.room.ptr(),
+            blocks: self.blocks,
+            target: target(y, lanes::<T>()),
+            finish,
+        }
+    }
+}
+
 /// `y = finish(conv(x, w))`, for one group.
 ///
 /// # Safety
@@ -59,27 +99,47 @@ pub(crate) unsafe fn forward<T: Real>(
     how: &How,
     finish: &Finish<T>,
 ) {
-    let lanes = lanes::<T>();
-    let (taps, run) = runs(w.size, how);
-    let len = packed_len(w, lanes);
-    let room = Scratch::<T>::take(Slot::B, len);
-    // SAFETY: the caller's; the room is as large as the packed filters.
-    unsafe {
-        (0..len).for_each(|i| *room.ptr().add(i) = T::default());
-        each(w, lanes, |p, i| *room.ptr().add(i) = *p);
-        let sweep = Sweep {
-            source: source(x),
-            grid: [y.height, y.width],
-            step: [how.stride[1], how.stride[2]],
-            taps: &taps,
-            run,
-            filters: room.ptr(),
-            blocks: y.channels.div_ceil(lanes),
-            target: target(y, lanes),
-            finish,
-        };
-        sweep.run(threads, x.count, 1);
-    }
+    // SAFETY: the caller's.
+    unsafe { Packed::new(w, how).sweep(x, y, how, finish).run(threads, x.count, 1) };
+}
+
+/// Bytes of results that are laid out at a time: they stay in the second-level cache.
+const BAND: usize = 192 << 10;
+/// Bands for each thread from which on one more or less is no matter.
+const BANDS: usize = 8;
+
+/// The same with plain results, or added to what is there.
+///
+/// # Safety
+/// As for `forward`.
+pub(crate) unsafe fn forward_plain<T: Real>(
+    threads: usize,
+    [x, w, y]: [&Planes<T>; 3],
+    how: &How,
+    finish: &Finish<T>,
+    add: bool,
+) {
+    let [_, height, width] = y.size;
+    let blocked = |ptr: *mut T, height: usize| Blocked { ptr, count: 1, channels: y.channels, height, width };
+    // SAFETY: the caller's.
+    let packed = unsafe { Packed::new(w, how) };
+    let all = packed.sweep(x, &blocked(std::ptr::null_mut(), height), how, finish);
+    let bytes = blocked(std::ptr::null_mut(), height).len(lanes::<T>()) * size_of::<T>();
+    let bands = bytes.div_ceil(BAND).max((BANDS * threads).div_ceil(x.count.max(1))).clamp(1, height.max(1));
+    pool::run(x.count * bands, threads, |i| {
+        let (image, band) = (i / bands, i % bands);
+        let (top, bottom) = (height * band / bands, height * (band + 1) / bands);
+        let mut part = blocked(std::ptr::null_mut(), bottom - top);
+        let room = Scratch::<T>::take(Slot::Results, part.len(lanes::<T>()));
+        part.ptr = room.ptr();
+        let ptr = y.plane(image, 0).wrapping_offset(top as isize * y.by[1]);
+        let to = Planes { ptr, count: 1, size: [1, bottom - top, width], ..*y };
+        // SAFETY: the caller's; the room is as large as the part, and parts are different rows.
+        unsafe {
+            all.run_rows(image, top..bottom, target(&part, lanes::<T>()));
+            from_blocked(1, &part, &to, add);
+        }
+    });
 }
 
 /// The gradient of the filters.

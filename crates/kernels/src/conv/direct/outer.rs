@@ -2,7 +2,7 @@
 //! some neighbouring values of the images and some blocks of output channels; the sums of a band of places are added to
 //! those of the bands before, in an order that the shape alone decides.
 #![allow(clippy::needless_range_loop)] // sums are arrays of arrays, walked in step with others
-use super::band::{Band, Source};
+use super::band::{Band, Look, Source};
 use super::tile::{most, repeat};
 use crate::gemm::{Body, Real, Scratch, Simd, Slot, Work, dispatch};
 use crate::walk::Shared;
@@ -142,13 +142,10 @@ unsafe fn task<S: Simd>(o: &Outer<'_, S::T>, images: usize, group: usize, planes
     let first = o.source.at(0, group).part(planes.clone());
     let largest = grid[0].div_ceil(bands);
     // Every band has this many rows, or fewer.
-    let needs = first.needs(&(0..largest.max(1)), o.grid[1], o.step, o.taps, o.run).max(first.needs(
-        &(grid[0].saturating_sub(largest)..grid[0].max(1)),
-        o.grid[1],
-        o.step,
-        o.taps,
-        o.run,
-    ));
+    let look =
+        |rows: Range<usize>| Look { rows, cols: o.grid[1], step: o.step, taps: o.taps, run: o.run, beside: true };
+    let last = grid[0].saturating_sub(largest)..grid[0].max(1);
+    let needs = first.needs(&look(0..largest.max(1))).max(first.needs(&look(last)));
     let room = Scratch::<S::T>::take(Slot::A, needs * together);
     let mut begun = false;
     for image in (0..images).step_by(together) {
@@ -160,17 +157,17 @@ unsafe fn task<S: Simd>(o: &Outer<'_, S::T>, images: usize, group: usize, planes
             if rows.is_empty() || cols.is_empty() {
                 continue;
             }
+            let look = look(rows.clone());
             let mut band = None;
             let mut by_image = o.source.by_image;
             for n in 0..count {
                 let x = Source { ptr: first.ptr.wrapping_offset((image + n) as isize * o.source.by_image), ..first };
-                let size = x.needs(&rows, o.grid[1], o.step, o.taps, o.run);
+                let size = x.needs(&look);
                 if n > 0 && size == 0 {
                     break;
                 }
                 // SAFETY: there is room for as many as come together.
-                let b: Band<S::T> =
-                    unsafe { x.band(&rows, o.grid[1], o.step, o.taps, o.run, room.ptr().wrapping_add(n * size)) };
+                let b: Band<S::T> = unsafe { x.band(&look, room.ptr().wrapping_add(n * size)) };
                 by_image = if size == 0 { by_image } else { size as isize };
                 band.get_or_insert(b);
             }

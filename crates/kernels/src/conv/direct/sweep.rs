@@ -2,8 +2,8 @@
 //! the second-level cache, and tasks for threads. Every result is one chain of sums in an order that the shape alone
 //! decides, however places are cut.
 use super::super::blocked::Finish;
-use super::band::{Band, Source};
-use super::cut::Shared;
+use super::band::{Band, Look, Source};
+use super::cut::{Cut, Large, Shared};
 use super::tile::{ANY_STEP, Job, Last, Step, Stretch, is_known, most, multiply};
 use crate::gemm::{Real, Scratch, Simd, Slot, Work, dispatch};
 use gluonish_base::pool;
@@ -41,8 +41,8 @@ pub(super) struct Target<T> {
 }
 
 /// Bytes of images that a band may have: half of a second-level cache.
-const BAND: usize = 384 << 10;
-/// Bytes of results that are asked for before they are written.
+const BAND: usize = 416 << 10;
+/// Bytes of images or results that are in no near cache: results of as many are asked for before they are written.
 const FAR: usize = 8 << 20;
 /// Bytes of filters that tiles go through before the next ones: they stay in the first-level cache.
 const FILTERS: usize = 24 << 10;
@@ -65,6 +65,18 @@ impl<T: Real> Sweep<'_, T> {
         let turned: Vec<[isize; 2]> = self.taps.iter().map(|t| [t[1], t[0]]).collect();
         let turned = self.outside(1).gt(&(self.outside(0) + WASTE)).then(|| self.turned(&turned));
         dispatch::<T, _>(All { sweep: turned.as_ref().unwrap_or(self), threads, images, groups })
+    }
+
+    /// Some rows of one image, to a place of their own, by this thread.
+    ///
+    /// # Safety
+    /// As for `run`.
+    pub(super) unsafe fn run_rows(&self, image: usize, rows: Range<usize>, target: Target<T>) {
+        let down = (rows.start * self.step[0]) as isize;
+        let taps: Vec<[isize; 2]> = self.taps.iter().map(|t| [t[0] + down, t[1]]).collect();
+        let (source, grid) = (self.source.at(image, 0), [rows.len(), self.grid[1]]);
+        // SAFETY: the caller's.
+        unsafe { Sweep { source, grid, taps: &taps, target, ..*self }.run(1, 1, 1) };
     }
 
     /// The same sums over the places alone, where one tap leaves out what lies between them and is read for many blocks:
@@ -125,11 +137,10 @@ impl<T: Real> Work<T> for All<'_, T> {
     unsafe fn run<S: Simd<T = T>>(self) {
         let s = self.sweep;
         let Some(plan) = Plan::new::<S, T>(s, self.threads, self.images * self.groups) else { return };
-        let (bands, parts) = (plan.bands, plan.parts);
+        let Cut { bands, parts, by_part } = plan.cut;
         pool::run(self.images * self.groups * bands * parts, self.threads, |i| {
-            // Tasks that share filters follow each other where filters are what is large.
             let whole = self.images * self.groups * bands;
-            let (part, i) = if plan.filters_first { (i / whole, i % whole) } else { (i % parts, i / parts) };
+            let (part, i) = if by_part { (i / whole, i % whole) } else { (i % parts, i / parts) };
             let (band, i) = (i % bands, i / bands);
             let (group, image) = (i % self.groups, i / self.groups);
             let cut = |n: usize, k: usize, of: usize| n * k / of..n * (k + 1) / of;
@@ -157,9 +168,7 @@ struct Plan {
     flat: bool,
     grid: [usize; 2],
     /// Bands of places, and parts of the output blocks.
-    bands: usize,
-    parts: usize,
-    filters_first: bool,
+    cut: Cut,
     /// The largest tile: places, and blocks.
     pixels: usize,
     vectors: usize,
@@ -184,21 +193,25 @@ impl Plan {
         }
         let step = if unit == 1 { Step::Elements(s.step[1]) } else { Step::Vectors(s.step[1]) };
         let room = |vectors: usize| if is_known(step) { most::<S>(vectors) } else { most::<S>(vectors).min(ANY_STEP) };
+        let value = size_of::<T>();
+        // The rows and columns of images that places look at: not all, where taps leave some out.
+        let across = |i: usize| grid[i].saturating_mul(s.seen(i));
+        let under = (s.source.planes * unit * value).saturating_mul(across(0)).saturating_mul(across(1));
         // Few places leave room for more blocks.
-        let vectors = match (grid[1] <= room(4), s.blocks) {
+        let near = match (grid[1] <= room(4), s.blocks) {
             (true, 4..) => 4,
             (_, 2..) => 2,
             _ => 1,
         };
+        // Images from memory had better come while all channels are computed than while the first two blocks are.
+        let from_far = flat && matches!(s.blocks, 4 | 8) && images.saturating_mul(under) > FAR;
+        let vectors = if from_far { 4 } else { near };
         let pixels = grid[1].div_ceil(grid[1].div_ceil(room(vectors)));
-        let value = size_of::<T>();
         let runs = s.source.planes * s.taps.len();
-        let per_run = s.run * vectors * S::LANES * value;
+        // Not by how many images there are: that would change the order of sums.
+        let per_run = s.run * near * S::LANES * value;
         let depth = if s.finish.add { runs } else { (FILTERS / per_run.max(1)).max(1) };
         let depth = runs.div_ceil(runs.div_ceil(depth).max(1)).max(1);
-        // The rows and columns of images that places look at: not all, where taps leave some out.
-        let across = |i: usize| grid[i].saturating_mul(s.seen(i));
-        let under = (s.source.planes * unit * value).saturating_mul(across(0)).saturating_mul(across(1));
         let pieces = if flat { grid[1].div_ceil(pixels) } else { grid[0] };
         let filters = runs * s.run * s.blocks * S::LANES * value;
         // Threads had better share filters that are much larger than the images.
@@ -206,11 +219,15 @@ impl Plan {
         let bands = under.div_ceil(band).clamp(1, pieces);
         let work = images * grid[0] * grid[1] * runs.max(1) * s.run * s.blocks;
         let most = (work / TASK).clamp(1, TASKS * threads);
-        let filters_first = filters > BAND;
+        let large = match filters > BAND {
+            true => Large::Filters,
+            false if filters + under > 2 * BAND => Large::Images,
+            false => Large::Neither,
+        };
         let shared = Shared { threads, images, pieces, blocks: s.blocks, vectors };
-        let (bands, parts) = shared.cut(bands, most, filters > under);
+        let cut = shared.cut(bands, most, large, filters > under);
         let is_far = images * grid[0] * grid[1] * s.blocks * S::LANES * value > FAR;
-        Some(Plan { flat, grid, bands, parts, filters_first, pixels, vectors, step, depth, is_far })
+        Some(Plan { flat, grid, cut, pixels, vectors, step, depth, is_far })
     }
 }
 
@@ -228,9 +245,10 @@ unsafe fn task<S: Simd>(
         return;
     }
     let x = s.source.at(image, group);
-    let room = Scratch::<S::T>::take(Slot::A, x.needs(&rows, s.grid[1], s.step, s.taps, s.run));
+    let look = Look { rows: rows.clone(), cols: s.grid[1], step: s.step, taps: s.taps, run: s.run, beside: false };
+    let room = Scratch::<S::T>::take(Slot::A, x.needs(&look));
     // SAFETY: the scratch memory is as large as the band asked for; the image is valid.
-    let band: Band<S::T> = unsafe { x.band(&rows, s.grid[1], s.step, s.taps, s.run, room.ptr()) };
+    let band: Band<S::T> = unsafe { x.band(&look, room.ptr()) };
     let vector = s.run * S::LANES;
     let stretches = |has: &dyn Fn(&[isize; 2]) -> bool| -> Vec<Stretch> {
         let all = (0..s.source.planes).flat_map(|c| s.taps.iter().map(move |t| (c, t))).enumerate();
