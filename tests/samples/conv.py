@@ -164,6 +164,7 @@ sample(
         refuse("Convolution", "layout='NCW' does not fit 2 spatial axes", layout="NCW"),
         refuse("Convolution", "bias is missing", no_bias=False),
         refuse("Convolution", "kernel=(0, 3)", kernel=(0, 3)),
+        refuse("Convolution", "must have 3 axes for kernel=(3,)", "kernel=(3, 3)", kernel=3),
         refuse("Convolution", "int32", dtypes=("int32", "int32")),
     ],
     **_TOLERANCE,

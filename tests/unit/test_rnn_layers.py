@@ -355,6 +355,7 @@ class TestErrors:
             (lambda: rnn.GRU(3.5), ValueError, "GRU: hidden_size=3.5 must be a whole number"),
             (lambda: rnn.RNN(4, num_layers=1.5), ValueError, "num_layers=1.5 must be a whole number"),
             (lambda: rnn.GRU(4, input_size="3"), ValueError, "input_size='3' must be a whole number, at least 0"),
+            (lambda: rnn.LSTM(4, num_layers=10**30), ValueError, f"num_layers={10**30} is more than an axis can have"),
             (lambda: rnn.LSTMCell(3.5), ValueError, "LSTMCell: hidden_size=3.5 must be a whole number"),
             (lambda: rnn.GRU(4, projection_size=3), TypeError, "projection_size"),
         ],

@@ -55,7 +55,7 @@ pub struct Push<'a> {
     pub lane: Lane,
     /// Among tasks that are ready, higher ones run first; equal ones in the order of pushing.
     pub priority: i32,
-    /// It waits for nothing and takes about a millisecond at most: a thread that waits may run it itself, which spares it
+    /// It waits for nothing and takes a few milliseconds at most: a thread that waits may run it itself, which spares it
     /// the way to another thread and back.
     pub brief: bool,
     pub site: Site,

@@ -17,7 +17,7 @@ pub const INLINE_NS: u64 = 25_000;
 /// Work for another thread of the pool, which is as a rule awake while there is work, must be worth calling it.
 const THREAD_NS: u64 = 5_000;
 /// Up to this time a thread that waits for an op may run it itself. No interrupt is looked for meanwhile.
-const BRIEF_NS: u64 = 1_000_000;
+const BRIEF_NS: u64 = 4_000_000;
 /// How much faster work gets by more threads is not known before: no more than this is counted on.
 const GAIN: usize = 4;
 

@@ -172,7 +172,11 @@ fn plan(attrs: &Attrs, data: &Dims, at: usize) -> Result<Plan> {
         return Err(value(format!("kernel={kernel} must be one to three numbers from 1 to {LARGEST}")));
     }
     if data.len() != spatial + 2 {
-        let text = format!("data of shape {data} must have {} axes for kernel={kernel}", spatial + 2);
+        let mut text = format!("data of shape {data} must have {} axes for kernel={kernel}", spatial + 2);
+        if spatial == 1 && (4..=5).contains(&data.len()) {
+            let each = Dims::filled(data.len() - 2, kernel[0]);
+            text += &format!("; a kernel has a number for each spatial axis: kernel={each}");
+        }
         return Err(shape_error(text));
     }
     let channels_last = is_last(attrs.opt_choice(at + 6), spatial)?;

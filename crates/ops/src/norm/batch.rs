@@ -1,5 +1,5 @@
 //! Batch normalisation.
-use super::{along, check_parameter, normalized};
+use super::{TO_VARIANCE, along, check_parameter, normalized, stable};
 use crate::attr::{Attr, axis};
 use crate::cost::Cost;
 use crate::def::{
@@ -25,7 +25,7 @@ const FIX_GAMMA: usize = 2;
 const GLOBAL: usize = 3;
 const MEAN_VAR: usize = 4;
 const AXIS: usize = 5;
-const STABLE: Attr = Attr::float("eps", 1e-3, "Added to the variance, so that it is not 0.").within(0.0, f64::INFINITY);
+const STABLE: Attr = stable(1e-3, TO_VARIANCE);
 const KEPT: Attr =
     Attr::float("momentum", 0.9, "What the running statistics keep of themselves in each training step.");
 const FIXED: Attr = Attr::bool("fix_gamma", true, "Whether gamma counts as 1, whatever it holds, and has no gradient.");

@@ -1,5 +1,5 @@
 //! Normalisation of rows: along an axis, or of groups of channels of each image.
-use super::{along, check_parameter, normalized};
+use super::{TO_VARIANCE, along, check_parameter, normalized, stable};
 use crate::attr::{Attr, axis};
 use crate::cost::Cost;
 use crate::def::{Body, Call, Grad, Input, Meta, Metas, Op, Output, Save, input, output, parameter, rows, x, y};
@@ -25,15 +25,12 @@ const SHOWN: Attr = Attr::bool(
     false,
     "Whether the mean and the deviation are results too; no gradient flows through them.",
 );
-const fn stable(default: f64) -> Attr {
-    Attr::float("eps", default, "Added to the variance, so that it is not 0.").within(0.0, f64::INFINITY)
-}
-const LAYER_ATTRS: &[Attr] = &[Attr::int("axis", -1, "Axis to normalise."), stable(1e-5), SHOWN];
+const LAYER_ATTRS: &[Attr] = &[Attr::int("axis", -1, "Axis to normalise."), stable(1e-5, TO_VARIANCE), SHOWN];
 const GROUP_ATTRS: &[Attr] =
-    &[Attr::int("num_groups", 1, "Groups of channels that are normalised together.").at_least(1), stable(1e-5), SHOWN];
+    &[Attr::int("num_groups", 1, "Groups of channels that are normalised together.").at_least(1), stable(1e-5, TO_VARIANCE), SHOWN];
 const RMS_ATTRS: &[Attr] = &[
     Attr::int("axis", -1, "Axis to normalise."),
-    Attr::float("eps", 1e-6, "Added to the mean square, so that it is not 0.").within(0.0, f64::INFINITY),
+    stable(1e-6, "Added to the mean square, so that it is not 0."),
 ];
 const GRAD_ATTRS: &[Attr] = &[
     Attr::int("axis", -1, "Axis that was normalised."),
@@ -283,7 +280,7 @@ rows! {
             }
             r.call(&GROUP_NORM, v, &[AttrVal::Int(data[1].max(1) as i64), r.attrs()[0], AttrVal::Bool(false)])
         }))
-        .attrs(&[stable(1e-3)]).fill(|s, _| {
+        .attrs(&[stable(1e-3, TO_VARIANCE)]).fill(|s, _| {
             let channels = s[0].get(1).copied().unwrap_or(-1);
             s[1..].iter_mut().for_each(|s| *s = Dims::of(&[channels]));
             Ok(())

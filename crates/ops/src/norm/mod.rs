@@ -4,6 +4,7 @@ pub mod batch;
 pub mod layer;
 pub mod local;
 
+use crate::attr::Attr;
 use crate::rule::{Rule, V};
 use gluonish_base::{Cause, Dims, Result};
 use gluonish_kernels::View;
@@ -11,6 +12,13 @@ use gluonish_kernels::View;
 pub use batch::*;
 pub use layer::*;
 pub use local::*;
+
+const TO_VARIANCE: &str = "Added to the variance, so that it is not 0.";
+
+/// What is added under a root.
+const fn stable(default: f64, doc: &'static str) -> Attr {
+    Attr::float("eps", default, doc).within(0.0, f64::INFINITY)
+}
 
 /// A parameter must hold one number for each channel.
 fn check_parameter(v: &View<'_>, name: &str, channels: isize, data: &Dims) -> Result {

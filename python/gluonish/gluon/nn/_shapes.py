@@ -12,6 +12,9 @@ __all__ = ["LAYOUTS", "PerAxis", "channels_last", "per_axis", "share", "whole"]
 
 PerAxis = int | Sequence[int]
 
+# What an axis can have.
+MOST = 2**63 - 1
+
 # The orders of axes, by the number of spatial axes: channels second, and channels last.
 LAYOUTS = {1: ("NCW", "NWC"), 2: ("NCHW", "NHWC"), 3: ("NCDHW", "NDHWC")}
 
@@ -32,6 +35,8 @@ def whole(layer: str, name: str, value: int, least: int = 1) -> int:
         number = least - 1
     if number < least:
         raise ArgumentError(f"{layer}: {name}={value!r} must be a whole number, at least {least}")
+    if number > MOST:
+        raise ArgumentError(f"{layer}: {name}={value!r} is more than an axis can have: {MOST}")
     return number
 
 
