@@ -26,12 +26,13 @@ const SHOWN: Attr = Attr::bool(
     "Whether the mean and the deviation are results too; no gradient flows through them.",
 );
 const LAYER_ATTRS: &[Attr] = &[Attr::int("axis", -1, "Axis to normalise."), stable(1e-5, TO_VARIANCE), SHOWN];
-const GROUP_ATTRS: &[Attr] =
-    &[Attr::int("num_groups", 1, "Groups of channels that are normalised together.").at_least(1), stable(1e-5, TO_VARIANCE), SHOWN];
-const RMS_ATTRS: &[Attr] = &[
-    Attr::int("axis", -1, "Axis to normalise."),
-    stable(1e-6, "Added to the mean square, so that it is not 0."),
+const GROUP_ATTRS: &[Attr] = &[
+    Attr::int("num_groups", 1, "Groups of channels that are normalised together.").at_least(1),
+    stable(1e-5, TO_VARIANCE),
+    SHOWN,
 ];
+const RMS_ATTRS: &[Attr] =
+    &[Attr::int("axis", -1, "Axis to normalise."), stable(1e-6, "Added to the mean square, so that it is not 0.")];
 const GRAD_ATTRS: &[Attr] = &[
     Attr::int("axis", -1, "Axis that was normalised."),
     Attr::int("groups", 0, "Groups of channels; 0: along the axis."),
