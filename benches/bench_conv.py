@@ -17,6 +17,7 @@ from harness import Case, Mean, Measure, Names, best_time
 
 BATCHES = [int(n) for n in os.environ.get("CONV_BATCHES", "1,8,16").split(",")]
 SECONDS = 0.04
+SAMPLES = 12  # about as many as a shared third-level cache takes to settle
 KINDS = ("forward", "plain", "backward")
 EACH = {"forward": 0.93, "plain": 0.8, "backward": 0.93}
 FIRST = 0.85  # of a layer with three channels
@@ -40,7 +41,7 @@ def timed(call: Callable[[], Any], sync: Callable[[], Any] = lambda: None) -> fl
         sync()
         return time.perf_counter() - begin
 
-    return best_time(run, SECONDS, least=12)
+    return best_time(run, SECONDS, least=SAMPLES)
 
 
 def ours(kind: str, layer: Layer, batch: int) -> Measure:

@@ -165,6 +165,7 @@ def test_weights_have_the_shapes_that_files_of_mxnet_have():
     [
         (lambda: nn.Conv2D(3, (1, 2, 3)), r"kernel_size=\(1, 2, 3\).*2"),
         (lambda: nn.Conv2D(3, 0), "kernel_size=0 must be at least 1"),
+        (lambda: nn.Conv2D(3, 10**30), f"kernel_size={10**30} is more than an axis can have"),
         (lambda: nn.Conv2D(3, 1.5), "kernel_size=1.5"),
         (lambda: nn.Conv2D(3, 2, layout="NCWH"), "NCWH.*NCHW"),
         (lambda: nn.Conv2D(3, 2, groups=2), "groups=2.*channels=3"),

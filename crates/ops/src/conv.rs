@@ -174,8 +174,8 @@ fn plan(attrs: &Attrs, data: &Dims, at: usize) -> Result<Plan> {
     if data.len() != spatial + 2 {
         let mut text = format!("data of shape {data} must have {} axes for kernel={kernel}", spatial + 2);
         if spatial == 1 && (4..=5).contains(&data.len()) {
-            let each = Dims::filled(data.len() - 2, kernel[0]);
-            text += &format!("; a kernel has a number for each spatial axis: kernel={each}");
+            let (spatial, each) = (data.len() - 2, Dims::filled(data.len() - 2, kernel[0]));
+            text += &format!("; with {spatial} spatial axes a kernel has {spatial} numbers: kernel={each}");
         }
         return Err(shape_error(text));
     }

@@ -60,6 +60,8 @@ def per_axis(layer: str, name: str, value: PerAxis, axes: int, least: int = 0) -
         raise ArgumentError(f"{layer}: {name}={value!r} must be one whole number{many}")
     if any(n < least for n in numbers):
         raise ArgumentError(f"{layer}: {name}={value!r} must be at least {least}")
+    if any(n > MOST for n in numbers):
+        raise ArgumentError(f"{layer}: {name}={value!r} is more than an axis can have: {MOST}")
     return numbers
 
 

@@ -31,7 +31,6 @@ impl<T> Band<T> {
 }
 
 /// Places, and what of the images their taps take.
-#[derive(Clone)]
 pub(super) struct Look<'a> {
     pub rows: Range<usize>,
     pub cols: usize,

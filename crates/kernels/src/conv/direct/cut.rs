@@ -72,6 +72,9 @@ impl Shared {
         let mut best = cost(cut);
         for parts in 1..=self.groups().min(most / (self.images * least)) {
             for bands in least..=self.pieces.min(most / (self.images * parts)) {
+                if best.0 <= EVEN && bands * parts > best.1 {
+                    break; // more tasks are no better
+                }
                 for by_part in orders {
                     let other = Cut { bands, parts, by_part: *by_part };
                     let cost = cost(other);

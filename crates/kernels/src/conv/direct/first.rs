@@ -105,6 +105,8 @@ pub(crate) unsafe fn forward<T: Real>(
 
 /// Bytes of results that are laid out at a time: they stay in the second-level cache.
 const BAND: usize = 192 << 10;
+/// Bytes of results that are worth a band.
+const LEAST: usize = 16 << 10;
 /// Bands for each thread from which on one more or less is no matter.
 const BANDS: usize = 8;
 
@@ -121,17 +123,18 @@ pub(crate) unsafe fn forward_plain<T: Real>(
 ) {
     let [_, height, width] = y.size;
     let blocked = |ptr: *mut T, height: usize| Blocked { ptr, count: 1, channels: y.channels, height, width };
+    let row = w.count.next_multiple_of(lanes::<T>()) * width;
     // SAFETY: the caller's.
     let packed = unsafe { Packed::new(w, how) };
     let all = packed.sweep(x, &blocked(std::ptr::null_mut(), height), how, finish);
-    let bytes = blocked(std::ptr::null_mut(), height).len(lanes::<T>()) * size_of::<T>();
-    let bands = bytes.div_ceil(BAND).max((BANDS * threads).div_ceil(x.count.max(1))).clamp(1, height.max(1));
+    let bytes = row * height * size_of::<T>();
+    let shared = (BANDS * threads).div_ceil(x.count.max(1)).min(bytes / LEAST);
+    let bands = bytes.div_ceil(BAND).max(shared).clamp(1, height.max(1));
     pool::run(x.count * bands, threads, |i| {
         let (image, band) = (i / bands, i % bands);
         let (top, bottom) = (height * band / bands, height * (band + 1) / bands);
-        let mut part = blocked(std::ptr::null_mut(), bottom - top);
-        let room = Scratch::<T>::take(Slot::Results, part.len(lanes::<T>()));
-        part.ptr = room.ptr();
+        let room = Scratch::<T>::take(Slot::Results, row * (bottom - top));
+        let part = blocked(room.ptr(), bottom - top);
         let ptr = y.plane(image, 0).wrapping_offset(top as isize * y.by[1]);
         let to = Planes { ptr, count: 1, size: [1, bottom - top, width], ..*y };
         // SAFETY: the caller's; the room is as large as the part, and parts are different rows.

@@ -203,8 +203,10 @@ impl Plan {
             (_, 2..) => 2,
             _ => 1,
         };
-        // Images from memory had better come while all channels are computed than while the first two blocks are.
-        let from_far = flat && matches!(s.blocks, 4 | 8) && images.saturating_mul(under) > FAR;
+        // Images from memory had better come while all channels are computed than while the first two blocks are. Tiles of
+        // four blocks hold nearly as much as those of two only where there are many registers.
+        let as_much = 5 * 4 * room(4) >= 4 * 2 * room(2);
+        let from_far = flat && as_much && matches!(s.blocks, 4 | 8) && images.saturating_mul(under) > FAR;
         let vectors = if from_far { 4 } else { near };
         let pixels = grid[1].div_ceil(grid[1].div_ceil(room(vectors)));
         let runs = s.source.planes * s.taps.len();
