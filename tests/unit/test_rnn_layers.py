@@ -85,9 +85,10 @@ def test_lengths(kind, layers, bidirectional, lengths):
     check(layer, kind, layers, bidirectional, lengths)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_what_stands_behind_the_end_of_a_sequence_does_not_count(kind):
-    layer = built(kind, num_layers=2, bidirectional=True, use_sequence_length=True)
+@pytest.mark.parametrize(("kind", "projection_size"), [*((kind, None) for kind in KINDS), ("lstm", 2)])
+def test_what_stands_behind_the_end_of_a_sequence_does_not_count(kind, projection_size):
+    how = {"projection_size": projection_size} if projection_size else {}
+    layer = built(kind, num_layers=2, bidirectional=True, use_sequence_length=True, **how)
     x = some_input()
     lengths, gradients = nd.array([5, 2, 4]), []
     for behind in (0.0, np.nan):

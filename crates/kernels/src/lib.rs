@@ -30,6 +30,7 @@ pub mod reduce;
 mod registers;
 pub mod resize;
 pub mod rnn;
+mod room;
 pub mod rotary;
 pub mod rowwise;
 pub mod scan;

@@ -1,15 +1,13 @@
-//! What kernels of several products work with: operands as plain memory in the type that is computed in, work space,
-//! formulas on lines of values.
+//! What kernels of several products work with: operands as plain memory in the type that is computed in, formulas on lines of
+//! values.
 use crate::convert::copy_view;
 use crate::gemm::Real;
 use crate::map::{Class, Map};
 use crate::registers::Registers;
+use crate::room::{Room, room};
 use crate::view::{Cx, Mode, Out, View};
 use gluonish_base::isa::isa;
-use gluonish_base::{Cause, DType, Result};
-use std::alloc::{Layout, alloc_zeroed, dealloc};
-use std::ops::{Deref, DerefMut};
-use std::ptr::NonNull;
+use gluonish_base::{DType, Result};
 
 /// A type that is computed in.
 pub(crate) trait Value: Real + Registers {
@@ -36,65 +34,6 @@ pub(crate) use with_value;
 /// The type in which values of a floating type are computed.
 pub fn computed_in(dtype: DType) -> DType {
     if dtype == DType::F64 { DType::F64 } else { DType::F32 }
-}
-
-/// Bytes of a cache line, to which work space is aligned: vectors that lie across two take as long as two.
-const LINE: usize = 64;
-
-/// Work space: values, zeros at first.
-pub(crate) struct Room<T> {
-    ptr: NonNull<T>,
-    len: usize,
-}
-// SAFETY: it owns its memory, as a vector does.
-unsafe impl<T: Send> Send for Room<T> {}
-// SAFETY: as above.
-unsafe impl<T: Sync> Sync for Room<T> {}
-
-impl<T> Room<T> {
-    pub(crate) const EMPTY: Room<T> = Room { ptr: NonNull::dangling(), len: 0 };
-
-    fn layout(len: usize) -> Option<Layout> {
-        Layout::array::<T>(len).and_then(|layout| layout.align_to(LINE)).ok()
-    }
-}
-
-/// Zeros, or an error where there is no memory for them.
-pub(crate) fn room<T: Value>(n: usize) -> Result<Room<T>> {
-    if n == 0 {
-        return Ok(Room::EMPTY);
-    }
-    // SAFETY: the layout is not empty.
-    let ptr = Room::<T>::layout(n).and_then(|layout| NonNull::new(unsafe { alloc_zeroed(layout) }.cast::<T>()));
-    let bytes = n.saturating_mul(size_of::<T>());
-    let none = || Cause::Failed(format!("no memory for {} of work space", gluonish_base::error::bytes(bytes)));
-    Ok(Room { ptr: ptr.ok_or_else(none)?, len: n })
-}
-
-impl<T> Drop for Room<T> {
-    fn drop(&mut self) {
-        if let Some(layout) = Self::layout(self.len).filter(|layout| layout.size() > 0) {
-            // SAFETY: allocated in `room` with this layout; what was never there has no size.
-            unsafe { dealloc(self.ptr.as_ptr().cast(), layout) };
-        }
-    }
-}
-
-impl<T> Deref for Room<T> {
-    type Target = [T];
-    #[inline(always)]
-    fn deref(&self) -> &[T] {
-        // SAFETY: all values are there, and all bits are numbers.
-        unsafe { std::slice::from_raw_parts(self.ptr.as_ptr(), self.len) }
-    }
-}
-
-impl<T> DerefMut for Room<T> {
-    #[inline(always)]
-    fn deref_mut(&mut self) -> &mut [T] {
-        // SAFETY: as above.
-        unsafe { std::slice::from_raw_parts_mut(self.ptr.as_ptr(), self.len) }
-    }
 }
 
 /// An input, row-major without gaps: where it lies, or copied.

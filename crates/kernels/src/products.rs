@@ -1,6 +1,7 @@
 //! Products for kernels that have many small ones: right operands packed once, and tiles without anything around them.
 use crate::gemm::{Mat, PackB, Simd, Tile};
-use crate::plain::{Room, Value, room};
+use crate::plain::Value;
+use crate::room::{Room, stale};
 use crate::walk::Shared;
 use gluonish_base::{Result, pool};
 
@@ -26,7 +27,7 @@ impl<T: Value> Panels<T> {
     /// The processor has the instructions of `S`; `b` is readable for `k` by `n` elements.
     pub(crate) unsafe fn pack<S: Simd<T = T>>(threads: usize, b: Mat<T>, k: usize, n: usize) -> Result<Panels<T>> {
         let count = n.div_ceil(S::NR);
-        let mut data = room::<T>(count * k * S::NR + S::NR)?;
+        let mut data = stale::<T>(count * k * S::NR + S::NR)?;
         let to = Shared(data.as_mut_ptr());
         pool::run(count, threads, |p| {
             let j = p * S::NR;

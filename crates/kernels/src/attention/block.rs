@@ -3,8 +3,9 @@ use super::{Drop, Heads, How, Mask, Sizes};
 use crate::gemm::{Mat, PackB, Simd};
 use crate::map::Map;
 use crate::map::sweep::REPEAT;
-use crate::plain::{Room, Value, room};
+use crate::plain::Value;
 use crate::products::product;
+use crate::room::{Room, room};
 use gluonish_base::Result;
 use gluonish_base::isa::isa;
 

@@ -12,7 +12,8 @@ pub use backward::{Grads, backward};
 pub use forward::forward;
 
 use crate::convert::{cast_fn, copy_view};
-use crate::plain::{Room, Value, room};
+use crate::plain::Value;
+use crate::room::{Room, room};
 use crate::view::{Cx, Mode, Out, View};
 use gluonish_base::philox::philox;
 use gluonish_base::{DType, Dims, Result, Ticket};

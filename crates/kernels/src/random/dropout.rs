@@ -20,6 +20,11 @@ const AHEAD: usize = 6;
 /// Values that share a group of random words.
 const GROUP: usize = super::generate::group::<f32>();
 
+/// The words of a group, where one load takes what one store has left.
+#[derive(Default)]
+#[repr(align(64))]
+struct Made([Words; 1]);
+
 /// `x` with values dropped with probability `p` (to a thousandth of it or better), the others divided by `1 - p`. Values that differ only in
 /// their places along `axes` are dropped together.
 pub fn dropout(cx: &Cx, x: &View<'_>, ticket: Ticket, p: f64, axes: u32, out: &Out<'_>) -> Result {
@@ -109,14 +114,14 @@ fn drop_some<T: Real>(cx: &Cx, x: &[T], ticket: Ticket, p: f64, to: &Target<T>) 
             return y.fill(T::default());
         }
         // Group by group, so that values come from memory while words are made.
-        let mut made = [Words::default()];
+        let mut made = Made::default();
         for (b, (x, y)) in x.chunks(group).zip(y.chunks_mut(group)).enumerate() {
             prefetch(x.as_ptr().wrapping_add(AHEAD * group), group);
             prefetch(y.as_ptr().wrapping_add(AHEAD * group), group);
-            words(key, (from / group + b) as u64, &mut made);
+            words(key, (from / group + b) as u64, &mut made.0);
             match threshold {
-                Threshold::Half(threshold) => choose_by_halves(&made[0], threshold, scale, x, y),
-                Threshold::Word(threshold) => choose(&made[0], threshold, scale, x, y),
+                Threshold::Half(threshold) => choose_by_halves(&made.0[0], threshold, scale, x, y),
+                Threshold::Word(threshold) => choose(&made.0[0], threshold, scale, x, y),
                 Threshold::Always => {}
             }
         }

@@ -4,8 +4,9 @@ use super::dropout::{drop_some, read_ticket};
 use super::net::{Cell, Net};
 use super::split::{Part, Split, there_and_back};
 use crate::gemm::{Identity, Mat, MatMut, Product, Simd, Work, dispatch, gemm};
-use crate::plain::{Plain, Room, Target, Value, apply, room, with_value};
+use crate::plain::{Plain, Target, Value, apply, with_value};
 use crate::products::Panels;
+use crate::room::{Room, room, stale};
 use crate::view::{Cx, Mode, Out, View};
 use crate::walk::Shared;
 use gluonish_base::{Result, pool};
@@ -146,9 +147,9 @@ impl<T: Value> Run<'_, T> {
         let (weights, at) = (net.weights(layer, direction), net.kept(layer, direction));
         let number = layer * net.directions + direction;
         let (h_size, c_size, rows) = (batch * state, batch * hidden, net.rows());
-        let mut dx = room::<T>(rows * all)?;
+        let mut dx = stale::<T>(rows * all)?;
         // GRU's new state sees the recurrent part through a gate.
-        let mut ds = room::<T>(if cell == Cell::Gru { rows * all } else { 0 })?;
+        let mut ds = stale::<T>(if cell == Cell::Gru { rows * all } else { 0 })?;
         let dx = Shared(dx.as_mut_ptr());
         let ds = if cell == Cell::Gru { Shared(ds.as_mut_ptr()) } else { dx };
         // What reaches a state beside the product with the gates' gradients; the gradient of the state; of the cells; of
@@ -306,9 +307,10 @@ impl<T: Value> Run<'_, T> {
             let states = Mat::new(hs.at((first * h_size) as isize).cast_const(), state as isize, 1);
             times(all, state, rows, g(ds).t(), states, place(grads(weights.wh), state), Mode::Write);
             if projected {
-                // The hidden units once more: what goes out times the bounded cells.
+                // The hidden units once more: what goes out times the bounded cells. Behind the end of a sequence they may be
+                // anything, and count as zeros.
                 let mut units = room::<T>(rows * hidden)?;
-                for i in 0..rows {
+                for i in (0..rows).filter(|i| !frozen(i / batch, i % batch)) {
                     let o = rows_at.at((i * kept + 3 * hidden) as isize).cast_const();
                     let t = tanhs.at((i * hidden) as isize).cast_const();
                     apply(&MUL, hidden, units.as_mut_ptr().add(i * hidden), [o, t]);

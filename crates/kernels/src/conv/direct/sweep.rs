@@ -42,12 +42,12 @@ pub(super) struct Target<T> {
 
 /// Bytes of images that a band may have: half of a second-level cache.
 const BAND: usize = 416 << 10;
-/// Bytes of images or results that are in no near cache: results of as many are asked for before they are written.
+/// Bytes of images or results that a thread's own caches may hold: more are asked for before they are read or written.
+const NEAR: usize = 2 << 20;
+/// Bytes of images that no cache holds.
 const FAR: usize = 8 << 20;
 /// Bytes of filters that tiles go through before the next ones: they stay in the first-level cache.
 const FILTERS: usize = 24 << 10;
-/// Blocks of output channels from which places are copied together.
-const GATHERED: usize = 24;
 /// Taps beside the images that are worth walking along columns.
 const WASTE: f64 = 0.02;
 /// Multiplications of a vector that are worth a task.
@@ -59,9 +59,6 @@ impl<T: Real> Sweep<'_, T> {
     /// # Safety
     /// The operands are valid for the shapes, and the target overlaps none of the others.
     pub(super) unsafe fn run(&self, threads: usize, images: usize, groups: usize) {
-        if let Some(gathered) = self.gathered() {
-            return dispatch::<T, _>(All { sweep: &gathered, threads, images, groups });
-        }
         let turned: Vec<[isize; 2]> = self.taps.iter().map(|t| [t[1], t[0]]).collect();
         let turned = self.outside(1).gt(&(self.outside(0) + WASTE)).then(|| self.turned(&turned));
         dispatch::<T, _>(All { sweep: turned.as_ref().unwrap_or(self), threads, images, groups })
@@ -77,15 +74,6 @@ impl<T: Real> Sweep<'_, T> {
         let (source, grid) = (self.source.at(image, 0), [rows.len(), self.grid[1]]);
         // SAFETY: the caller's.
         unsafe { Sweep { source, grid, taps: &taps, target, ..*self }.run(1, 1, 1) };
-    }
-
-    /// The same sums over the places alone, where one tap leaves out what lies between them and is read for many blocks:
-    /// bands then are copies of the places, made in the order of memory, which tiles would wait for.
-    fn gathered(&self) -> Option<Sweep<'_, T>> {
-        let leaves_out = self.taps == [[0, 0]] && self.step != [1, 1] && self.source.unit > 1;
-        let by = [0, 1].map(|i| self.source.by[i] * self.step[i] as isize);
-        let source = Source { size: self.grid, by, ..self.source };
-        (leaves_out && self.blocks >= GATHERED).then_some(Sweep { source, step: [1, 1], ..*self })
     }
 
     /// The part of all taps of all places that looks beside the images along an axis: its sums are zeros.
@@ -177,6 +165,8 @@ struct Plan {
     depth: usize,
     /// Results are more than near caches hold.
     is_far: bool,
+    /// Images are asked for before their turn.
+    asks: bool,
 }
 
 impl Plan {
@@ -228,8 +218,10 @@ impl Plan {
         };
         let shared = Shared { threads, images, pieces, blocks: s.blocks, vectors };
         let cut = shared.cut(bands, most, large, filters > under);
-        let is_far = images * grid[0] * grid[1] * s.blocks * S::LANES * value > FAR;
-        Some(Plan { flat, grid, cut, pixels, vectors, step, depth, is_far })
+        let is_far = images * grid[0] * grid[1] * s.blocks * S::LANES * value > NEAR;
+        // Under one tap a tile takes a few places of each plane: too few for the processor to guess what comes next.
+        let asks = unit > 1 && s.taps == [[0, 0]] && images.saturating_mul(under) > NEAR;
+        Some(Plan { flat, grid, cut, pixels, vectors, step, depth, is_far, asks })
     }
 }
 
@@ -271,6 +263,9 @@ unsafe fn task<S: Simd>(
         })
         .collect();
     let w_block = runs.len() * vector;
+    let wide = cols.end - cols.start;
+    let n = wide.div_ceil(plan.pixels);
+    let tiles: Vec<usize> = (0..=n).map(|tile| cols.start + wide * tile / n).collect();
     let to = s.target;
     let begin = to.first + image * to.by_image + group * s.blocks * to.by_block;
     let mut block = blocks.start;
@@ -291,13 +286,20 @@ unsafe fn task<S: Simd>(
                     let until = |end: usize| runs.partition_point(|r| r.w < end * plan.depth * vector);
                     &runs[until(k)..until(k + 1)]
                 });
-                let n = (cols.end - cols.start).div_ceil(plan.pixels);
-                for tile in 0..n {
-                    let wide = cols.end - cols.start;
-                    let (from, end) = (cols.start + wide * tile / n, cols.start + wide * (tile + 1) / n);
+                let next_row = match row + 1 < rows.end {
+                    true => band.row(row + 1, s.step[0]),
+                    false => band.row(rows.start, s.step[0]).wrapping_offset(chunk.len() as isize * band.by_plane),
+                };
+                for tile in tiles.windows(2) {
+                    let &[from, end] = tile else { continue };
                     let place = begin + block * to.by_block + row * to.by[0] + from * to.by[1];
+                    let look = |row: *const S::T, col: usize| row.wrapping_add(col * s.step[1] * s.source.unit);
                     let job = Job {
-                        x: x.wrapping_add(from * s.step[1] * s.source.unit),
+                        x: look(x, from),
+                        next: (plan.asks && block == blocks.start).then(|| match end < cols.end {
+                            true => look(x, end),
+                            false => look(next_row, cols.start),
+                        }),
                         runs: chunk,
                         len: s.run,
                         step: s.step[1] * s.source.unit,

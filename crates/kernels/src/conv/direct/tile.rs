@@ -23,6 +23,9 @@ pub(super) struct Job<'a, T> {
     pub y_block: usize,
     /// Goes on with sums that an earlier tile has left in `y`.
     pub resume: bool,
+    /// What the first result of the next tile looks at, where images are far and no processor guesses what comes next: the
+    /// values of runs are asked for before their turn, and those of the next tile's first runs.
+    pub next: Option<*const T>,
     /// Results are written to memory that is in no near cache, so that it is asked for before.
     pub is_far: bool,
     /// What becomes of the sums, unless a later tile goes on with them.
@@ -60,6 +63,9 @@ pub(super) const fn most<S: Simd>(blocks: usize) -> usize {
     let room = (registers - 1 - blocks) / blocks;
     if room < S::MR { room } else { S::MR }
 }
+
+/// How many runs before its turn the values of a run are asked for.
+const AHEAD: usize = 2;
 
 /// The most for steps that no instance is made for: each result then takes a register for its address.
 pub(super) const ANY_STEP: usize = 6;
@@ -136,8 +142,17 @@ impl<S: Simd, const P: usize, const V: usize, const STEP: usize, const VECTORS: 
                     });
                 }
             }
-            for at in j.runs {
+            for (r, at) in j.runs.iter().enumerate() {
                 let mut x = j.x.wrapping_offset(at.x);
+                if let Some(next) = j.next {
+                    let r = r + AHEAD;
+                    let (from, r) = if r < j.runs.len() { (j.x, r) } else { (next, r - j.runs.len()) };
+                    if let Some(at) = j.runs.get(r) {
+                        repeat!(P, i, {
+                            S::prefetch(from.wrapping_offset(at.x + (i * step) as isize));
+                        });
+                    }
+                }
                 w = j.w.wrapping_add(at.w);
                 for _ in 0..fours {
                     value!(x);
