@@ -100,7 +100,7 @@ sample(
     bad=[
         refuse("Pooling", "kernel=(2, 2)", "larger than data of size (1, 6)", shapes=((1, 2, 1, 6),)),
         refuse("Pooling", "pad=(2, 0) must be less than kernel=(2, 2)", pad=(2, 0)),
-        refuse("Pooling", "kernel=(2,)", "2 positive numbers", kernel=(2,)),
+        refuse("Pooling", "kernel=(2,)", "2 positive numbers", "kernel=(2, 2)", kernel=2),
         refuse("Pooling", "stride=(0, 1)", stride=(0, 1)),
         refuse("Pooling", "pad=(-1, 0)", pad=(-1, 0)),
         refuse("Pooling", "1 to 3 spatial axes", "(5, 6)", shapes=((5, 6),)),

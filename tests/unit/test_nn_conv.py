@@ -165,6 +165,9 @@ def test_weights_have_the_shapes_that_files_of_mxnet_have():
     [
         (lambda: nn.Conv2D(3, (1, 2, 3)), r"kernel_size=\(1, 2, 3\).*2"),
         (lambda: nn.Conv2D(3, 0), "kernel_size=0 must be at least 1"),
+        (lambda: nn.Conv2D(True, 3), "channels=True must be a whole number"),
+        (lambda: nn.Conv2D(3, (3, True)), r"kernel_size=\(3, True\) must be one whole number, or 2 of them"),
+        (lambda: nn.Conv2D(4, 3, groups=3), "groups=3 must divide channels=4$"),
         (lambda: nn.Conv2D(3, 10**30), f"kernel_size={10**30} is more than an axis can have"),
         (lambda: nn.Conv2D(3, 1.5), "kernel_size=1.5"),
         (lambda: nn.Conv2D(3, 2, layout="NCWH"), "NCWH.*NCHW"),

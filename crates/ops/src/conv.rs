@@ -132,6 +132,17 @@ fn shape_error(text: String) -> gluonish_base::Error {
 /// Larger distances would leave the range of the arithmetic on places.
 const LARGEST: isize = i32::MAX as isize;
 
+/// What to write where one number was given for several spatial axes; nothing where that is not what is wrong.
+pub(crate) fn number_for_each(name: &str, list: &Dims, spatial: usize) -> String {
+    match list[..] {
+        [one] if spatial > 1 => {
+            let each = Dims::filled(spatial, one);
+            format!("; with {spatial} spatial axes it has {spatial} numbers: {name}={each}")
+        }
+        _ => String::new(),
+    }
+}
+
 /// A list for each spatial axis: as given, or all `otherwise`.
 pub(crate) fn per_axis(
     attrs: &Attrs,
@@ -143,7 +154,8 @@ pub(crate) fn per_axis(
 ) -> Result<Dims> {
     let Some(list) = attrs.ints(at).filter(|l| !l.is_empty()) else { return Ok(Dims::filled(spatial, otherwise)) };
     if list.len() != spatial {
-        return Err(value(format!("{name}={list} has {} numbers for {spatial} spatial axes", list.len())));
+        let hint = number_for_each(name, list, spatial);
+        return Err(value(format!("{name}={list} does not fit {spatial} spatial axes{hint}")));
     }
     if let Some(bad) = list.iter().find(|v| **v < least) {
         return Err(value(format!("{name}={list}: {bad} is less than {least}")));
@@ -172,12 +184,14 @@ fn plan(attrs: &Attrs, data: &Dims, at: usize) -> Result<Plan> {
         return Err(value(format!("kernel={kernel} must be one to three numbers from 1 to {LARGEST}")));
     }
     if data.len() != spatial + 2 {
-        let mut text = format!("data of shape {data} must have {} axes for kernel={kernel}", spatial + 2);
-        if spatial == 1 && (4..=5).contains(&data.len()) {
-            let (spatial, each) = (data.len() - 2, Dims::filled(data.len() - 2, kernel[0]));
-            text += &format!("; with {spatial} spatial axes a kernel has {spatial} numbers: kernel={each}");
-        }
-        return Err(shape_error(text));
+        let hint = match data.len() {
+            n @ 4..=5 => number_for_each("kernel", &kernel, n - 2),
+            _ => String::new(),
+        };
+        return Err(shape_error(format!(
+            "data of shape {data} must have {} axes for kernel={kernel}{hint}",
+            spatial + 2
+        )));
     }
     let channels_last = is_last(attrs.opt_choice(at + 6), spatial)?;
     Ok(Plan {

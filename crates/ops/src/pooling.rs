@@ -1,7 +1,7 @@
 //! Pooling. The gradients of the largest value and of the sum are rows, each linear in what comes in, and each the other's
 //! gradient; the other kinds are made of these.
 use crate::attr::Attr;
-use crate::conv::{LAYOUTS, axes, is_last, parts, per_axis};
+use crate::conv::{LAYOUTS, axes, is_last, number_for_each, parts, per_axis};
 use crate::cost::Cost;
 use crate::def::{Body, Call, DATA, Input, Meta, Metas, Op, input, rows, x};
 use crate::infer::require_float;
@@ -105,8 +105,9 @@ fn plan(attrs: &Attrs, data: &Dims) -> Result<Plan> {
     }
     let kernel = attrs.ints(KERNEL).copied().unwrap_or(Dims::EMPTY);
     if kernel.len() != spatial || kernel.iter().any(|k| !(1..=i32::MAX as isize).contains(k)) {
+        let hint = number_for_each("kernel", &kernel, spatial);
         return Err(refuse(format!(
-            "kernel={kernel} must be {spatial} positive numbers, at most 2147483647, for data of shape {data}"
+            "kernel={kernel} must be {spatial} positive numbers, at most 2147483647, for data of shape {data}{hint}"
         )));
     }
     let stride = per_axis(attrs, STRIDE, "stride", spatial, 1, 1)?;

@@ -33,7 +33,7 @@ def whole(layer: str, name: str, value: int, least: int = 1) -> int:
         number = index(value)
     except TypeError:
         number = least - 1
-    if number < least:
+    if number < least or isinstance(value, bool):
         raise ArgumentError(f"{layer}: {name}={value!r} must be a whole number, at least {least}")
     if number > MOST:
         raise ArgumentError(f"{layer}: {name}={value!r} is more than an axis can have: {MOST}")
@@ -53,6 +53,7 @@ def per_axis(layer: str, name: str, value: PerAxis, axes: int, least: int = 0) -
     try:
         given: Any = value
         numbers = tuple(map(index, given)) if np.ndim(given) else (index(given),) * axes
+        numbers = () if any(isinstance(n, bool) for n in np.ravel(np.asarray(given, object))) else numbers
     except (TypeError, ValueError):
         numbers = ()
     if len(numbers) != axes:

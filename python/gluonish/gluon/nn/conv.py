@@ -49,7 +49,8 @@ class _Conv(HybridBlock):
         channels, groups = whole(name, "channels", channels), whole(name, "groups", groups)
         in_channels = whole(name, "in_channels", in_channels, 0)
         if channels % groups or in_channels % groups:
-            text = f"groups={groups} must divide channels={channels} and in_channels={in_channels}"
+            known = f" and in_channels={in_channels}" if in_channels else ""
+            text = f"groups={groups} must divide channels={channels}{known}"
             raise ArgumentError(f"{name}: {text}")
         kernel = per_axis(name, "kernel_size", kernel_size, axes, 1)
         self._channels, self._in_channels = channels, in_channels
