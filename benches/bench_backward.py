@@ -8,10 +8,11 @@ memory does: no pass that computes it is as fast as a product. Its yardstick is 
 work, the forward function into an array that exists; its time in products is shown as well, with no limit.
 """
 
-from harness import Case, Measure, Names, best_time, compile_side
+from collections.abc import Callable
+
+from harness import Case, Names, Prepared, Timer, compile_side
 
 SHAPE = (2500, 1000)
-SECONDS = 0.3
 PRODUCT = "mx.nd.multiply(x, head, out=spare)"
 
 
@@ -23,15 +24,16 @@ def gluonish() -> Names:
     return {"mx": mx, "x": x, "head": head, "spare": mx.nd.zeros(SHAPE), "sync": mx.nd.waitall}
 
 
-def passes(function: str, fused: str = PRODUCT) -> Measure:
-    def measured(names: Names) -> float:
+def passes(function: str, fused: str = PRODUCT) -> Prepared:
+    def make(names: Names) -> Callable[[], float]:
         mx = names["mx"]
         with mx.autograd.record():
             y = getattr(mx.nd, function)(names["x"])
-        backward = best_time(compile_side("y.backward(head, retain_graph=True)", {**names, "y": y}), SECONDS)
-        return backward / best_time(compile_side(fused, names), SECONDS)
+        backward = Timer(compile_side("y.backward(head, retain_graph=True)", {**names, "y": y}))
+        once = Timer(compile_side(fused, names))
+        return lambda: backward() / once()
 
-    return measured
+    return Prepared(make)
 
 
 def case(function: str, name: str = "", limit: float | None = 1.2, fused: str = PRODUCT) -> Case:

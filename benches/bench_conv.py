@@ -13,7 +13,7 @@ from typing import Any
 
 import conv_onnxruntime
 from conv_shapes import LAYERS, NETWORKS, Layer
-from harness import Case, Mean, Measure, Names, best_time
+from harness import Case, Mean, Names, Prepared, Timer
 
 BATCHES = [int(n) for n in os.environ.get("CONV_BATCHES", "1,8,16").split(",")]
 SECONDS = 0.04
@@ -27,13 +27,13 @@ def operands(layer: Layer, batch: int) -> tuple[Any, Any, Any]:
     """Images, filters, and the gradient of the result."""
     import numpy as np
 
-    rng = np.random.default_rng(0)
-    images = rng.standard_normal((batch, layer.inputs, layer.side, layer.side), np.float32)
-    filters = rng.standard_normal((layer.outputs, layer.inputs // layer.groups, *layer.kernel), np.float32)
-    return images, filters, rng.standard_normal((batch, layer.outputs, *layer.out), np.float32)
+    some = np.random.default_rng(0).standard_normal(99_991, np.float32)  # a prime number: no two rows are the same
+    images = np.resize(some, (batch, layer.inputs, layer.side, layer.side))
+    filters = np.resize(some, (layer.outputs, layer.inputs // layer.groups, *layer.kernel))
+    return images, filters, np.resize(some, (batch, layer.outputs, *layer.out))
 
 
-def timed(call: Callable[[], Any], sync: Callable[[], Any] = lambda: None) -> float:
+def timed(call: Callable[[], Any], sync: Callable[[], Any] = lambda: None) -> Timer:
     def run(n: int) -> float:
         begin = time.perf_counter()
         for _ in range(n):
@@ -41,11 +41,11 @@ def timed(call: Callable[[], Any], sync: Callable[[], Any] = lambda: None) -> fl
         sync()
         return time.perf_counter() - begin
 
-    return best_time(run, SECONDS, least=SAMPLES)
+    return Timer(run, SECONDS, least=SAMPLES)
 
 
-def ours(kind: str, layer: Layer, batch: int) -> Measure:
-    def measure(names: Names) -> float:
+def ours(kind: str, layer: Layer, batch: int) -> Prepared:
+    def make(names: Names) -> Timer:
         core, array, sync = names["core"], names["array"], names["sync"]
         x, w, dy = map(array, operands(layer, batch))
         how = {"stride": (layer.stride,) * 2, "pad": layer.pad, "num_group": layer.groups}
@@ -66,13 +66,12 @@ def ours(kind: str, layer: Layer, batch: int) -> Measure:
 
         return timed(backward, sync)
 
-    return measure
+    return Prepared(make)
 
 
-def torch_side(kind: str, layer: Layer, batch: int) -> Measure:
-    def measure(names: Names) -> float:
-        torch = names["torch"]
-        best = float("inf")
+def torch_side(kind: str, layer: Layer, batch: int) -> Prepared:
+    def make(names: Names) -> Callable[[], float]:
+        torch, timers = names["torch"], []
         for layout in (torch.contiguous_format, torch.channels_last):
             x, w, dy = (torch.from_numpy(a).contiguous(memory_format=layout) for a in operands(layer, batch))
             stride, pad = [layer.stride] * 2, list(layer.pad)
@@ -82,23 +81,28 @@ def torch_side(kind: str, layer: Layer, batch: int) -> Measure:
                 rest = (stride, pad, [1, 1], False, [0, 0], layer.groups, wanted)
                 call = partial(torch.ops.aten.convolution_backward, dy, x, w, None, *rest)
             with torch.inference_mode():
-                best = min(best, timed(call))
+                timers.append(timed(call))
             if kind == "plain":
                 break
+
+        def best() -> float:
+            with torch.inference_mode():
+                return min(timer() for timer in timers)
+
         return best
 
-    return measure
+    return Prepared(make)
 
 
-def onnxruntime_side(kind: str, layer: Layer, batch: int) -> Measure:
-    def measure(names: Names) -> float:
+def onnxruntime_side(kind: str, layer: Layer, batch: int) -> Prepared:
+    def make(names: Names) -> Timer:
         images, filters, _ = operands(layer, batch)
         return timed(conv_onnxruntime.calls(names, layer, images, filters, blocked=kind == "forward"))
 
-    return measure
+    return Prepared(make)
 
 
-def sides(kind: str, layer: Layer, batch: int) -> dict[str, Measure]:
+def sides(kind: str, layer: Layer, batch: int) -> dict[str, Prepared]:
     made = {"gluonish": ours(kind, layer, batch), "torch": torch_side(kind, layer, batch)}
     return made if kind == "backward" else {**made, "onnxruntime": onnxruntime_side(kind, layer, batch)}
 

@@ -5,9 +5,7 @@ Each is timed twice: on as many threads as the run is told, and on one. The peer
 
 from typing import Any, NamedTuple
 
-from harness import Case, Mean, Measure, Names, best_time, compile_side
-
-SECONDS = 0.2
+from harness import Case, Mean, Names, Prepared, Timer, compile_side
 
 
 class Shape(NamedTuple):
@@ -83,14 +81,14 @@ def statements(index: int, shape: Shape) -> dict[str, str]:
     }
 
 
-def on_one_thread(statement: str) -> Measure:
+def on_one_thread(statement: str) -> Prepared:
     """Seconds of a statement on one thread; the cases that run before it are through."""
 
-    def measure(names: Names) -> float:
+    def make(names: Names) -> Timer:
         names["set_threads"](1)
-        return best_time(compile_side(statement, names), SECONDS)
+        return Timer(compile_side(statement, names))
 
-    return measure
+    return Prepared(make)
 
 
 def alone(case: Case) -> Case:

@@ -6,7 +6,7 @@ queueing, or a few that are queued all the same.
 
 import time
 
-from harness import Case, Names, best_time, compile_side
+from harness import Case, Names, Timer, compile_side
 
 VALUES = 1 << 18
 FEW = 1 << 10
@@ -41,7 +41,7 @@ def push_and_wait(names: Names) -> float:
     """Seconds from the call to the result of an operation that is handed over although it takes next to no time."""
     names["set_inline"](0)
     try:
-        return best_time(compile_side("small.sum().wait_to_read()", names), SECONDS)
+        return Timer(compile_side("small.sum().wait_to_read()", names), SECONDS)()
     finally:
         names["set_inline"](None)
 

@@ -1,15 +1,18 @@
 """The row-wise ops of networks, at sizes that networks have: forward, and backward of what was recorded.
 
-`*_copies` say how much longer an op takes than a copy that reads and writes as many bytes as it must, of arrays
-eight times as long, which no cache holds.
+`*_copies` say how much longer an op takes than a copy that reads and writes as many bytes as it must, of arrays so long
+that no cache holds them: some machines keep 96 MB.
 """
 
-from harness import Case, Mean, Measure, Names, best_time, compile_side
+import math
+from collections.abc import Callable
 
-SECONDS = 0.2
+from harness import Case, Mean, Names, Prepared, Timer, compile_side
+
 IMAGE = (32, 64, 56, 56)
 LARGE = (8, 64, 112, 112)
 ROWS = (4096, 1024)
+LONG = 256 << 20  # bytes
 CLASSES = (2048, 1000)
 SCORES = (8, 4, 256, 256)
 TABLE, TOKENS = (30000, 256), (64, 128)
@@ -77,17 +80,19 @@ def torch() -> Names:
     return names
 
 
-def copies(statement: str, of: str, passes: float) -> Measure:
+def copies(statement: str, of: str, passes: float) -> Prepared:
     """The time of a statement over that of a copy of as many bytes: `passes` reads or writes of an array."""
 
-    def measured(names: Names) -> float:
+    def make(names: Names) -> Callable[[], float]:
         nd = names["nd"]
-        long = {name: nd.concat(*[names[name].detach()] * 8, dim=0) for name in (of, "labels")}
+        times = math.ceil(LONG / (4 * names[of].size))
+        long = {name: nd.concat(*[names[name].detach()] * times, dim=0) for name in (of, "labels")}
         names = {**names, **long, "spare": long[of].copy()}
-        copy = best_time(compile_side(f"nd.identity({of}, out=spare)", names), SECONDS)
-        return best_time(compile_side(statement, names), SECONDS) / (copy * passes / 2)
+        copy = Timer(compile_side(f"nd.identity({of}, out=spare)", names))
+        itself = Timer(compile_side(statement, names))
+        return lambda: itself() / (copy() * passes / 2)
 
-    return measured
+    return Prepared(make)
 
 
 def backward(name: str) -> Case:

@@ -1,39 +1,50 @@
 """Results of a run, and the table that is printed."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import ModuleType
+from typing import Any
 
 from harness import OURS, Case, Mean
 
 
+def ratio_of(values: Mapping[str, float]) -> float:
+    """The best peer's value over ours."""
+    return min(v for name, v in values.items() if name != OURS) / values[OURS]
+
+
 @dataclass
 class Results:
-    """The best value of every (case, library), the last error where there is none, and the peers not installed."""
+    """What each library measured in every round of a case, the last error of each, and the peers not installed."""
 
-    best: dict[tuple[str, str], float] = field(default_factory=dict)
+    rounds: dict[str, list[dict[str, float]]] = field(default_factory=dict)
     errors: dict[tuple[str, str], str] = field(default_factory=dict)
     missing: set[str] = field(default_factory=set)
 
-    def add(self, case: str, library: str, value: float | None, error: str | None) -> None:
-        key = case, library
-        if value is not None:
-            self.best[key] = min(value, self.best.get(key, math.inf))
-        if error is not None:
-            self.errors[key] = error
+    def add(self, case: str, answers: Mapping[str, Mapping[str, Any]]) -> None:
+        """One round: the answer of each library, its value or its error."""
+        self.rounds.setdefault(case, []).append({name: a["value"] for name, a in answers.items() if "value" in a})
+        self.errors.update({(case, name): a["error"] for name, a in answers.items() if "error" in a})
+
+    def median(self, case: Case) -> dict[str, float]:
+        """The round that counts, of those with the most answers: that of the median ratio, or of our value."""
+        rounds = [values for values in self.rounds.get(case.name, []) if OURS in values]
+        most = max(map(len, rounds), default=0)
+        judged = [values for values in rounds if len(values) == most]
+        judged.sort(key=ratio_of if most > 1 else lambda values: values[OURS])
+        return judged[(len(judged) - 1) // 2] if judged else {}
 
     def ours(self, case: Case) -> float | None:
-        return self.best.get((case.name, OURS))
+        return self.median(case).get(OURS)
 
     def best_peer(self, case: Case) -> tuple[str, float] | None:
-        measured = [
-            (lib, self.best[case.name, lib]) for lib in case.sides if lib != OURS and (case.name, lib) in self.best
-        ]
-        return min(measured, key=lambda item: item[1], default=None)
+        peers = [item for item in self.median(case).items() if item[0] != OURS]
+        return min(peers, key=lambda item: item[1], default=None)
 
     def ratio(self, case: Case) -> float | None:
-        ours, peer = self.ours(case), self.best_peer(case)
-        return peer[1] / ours if ours and peer else None
+        values = self.median(case)
+        return ratio_of(values) if len(values) > 1 else None
 
     def ours_failed(self) -> bool:
         return any(library == OURS for _, library in self.errors)
