@@ -98,6 +98,8 @@ peers: .peers/torch/.ready .peers/numpy/.ready .peers/onnx/.ready .peers/onnxrun
 .peers/numpy/.ready: PACKAGES := numpy
 .peers/onnx/.ready: PACKAGES := onnx==1.23.2
 .peers/onnxruntime/.ready: PACKAGES := onnxruntime onnx numpy
+# The last one there is, with a NumPy that Python 3.12 and later cannot install: `make .peers/mxnet/.ready` by itself.
+.peers/mxnet/.ready: PACKAGES := mxnet==1.9.1 numpy==1.23.5
 .peers/%/.ready:
 	$(PYTHON) -m venv .peers/$*
 	.peers/$*/bin/python -m pip install --quiet $(PACKAGES)

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 from harness import OURS, Case
 
 HERE = Path(__file__).resolve().parent
+LIMIT = 600.0  # seconds that one answer may take; the longest cases take minutes
 
 
 def interpreter(library: str) -> str | None:
@@ -69,9 +71,14 @@ class Asked(AbstractContextManager["Asked"]):
             assert to is not None
             assert answers is not None
             self.process.send_signal(signal.SIGCONT)
-            to.write(case.name + "\n")
-            to.flush()
-            answer: dict[str, Any] = json.loads(answers.readline())
+            hangs = threading.Timer(LIMIT, self.process.kill)
+            hangs.start()
+            try:
+                to.write(case.name + "\n")
+                to.flush()
+                answer: dict[str, Any] = json.loads(answers.readline())
+            finally:
+                hangs.cancel()
             self.process.send_signal(signal.SIGSTOP)
         except (OSError, ValueError) as error:
             return {"error": self.close() or str(error)}

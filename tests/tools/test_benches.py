@@ -87,6 +87,7 @@ def test_amounts(benches, value, unit, text):
 
 FAKE = """
 import os
+import time
 from harness import Case, Prepared
 
 def make(names):
@@ -101,12 +102,16 @@ def dies(names):
     os.write(2, b"bad instruction")
     os._exit(3)
 
+def hangs(names):
+    time.sleep(600)
+
 def counted(names):
     names["count"] += 1
     return names["count"]
 
 SETUP = {"gluonish": lambda: {"made": 0, "count": 0}}
-sides = {"statement": "made + 1", "prepared": Prepared(make), "fails": fails, "dies": dies, "counted": counted}
+sides = {"statement": "made + 1", "prepared": Prepared(make), "fails": fails, "dies": dies, "hangs": hangs,
+         "counted": counted}
 CASES = [Case(name, {"gluonish": side}) for name, side in sides.items()]
 """
 
@@ -123,6 +128,8 @@ def test_sides_answer_fail_and_die_one_case_at_a_time(benches, tmp_path, monkeyp
         assert side.ask(cases["fails"]) == {"error": "ValueError: no such op"}
         assert side.ask(cases["dies"]) == {"error": "bad instruction, exit status 3"}
         assert [side.ask(cases["counted"]) for _ in range(2)] == [{"value": 1}] * 2  # each time in a new process
+        monkeypatch.setattr(benches("ask"), "LIMIT", 1.0)
+        assert side.ask(cases["hangs"]) == {"error": "exit status -9"}
     with asked("/no/such/python", "bench_fake", "gluonish", 1) as nobody:
         assert "/no/such/python" in nobody.ask(cases["statement"])["error"]
 

@@ -291,15 +291,22 @@ impl<T: Value, J: Join> Forward<'_, T, J> {
         if KERNEL > 0 {
             (lines.cols.kernel, lines.cols.stride) = (KERNEL, STRIDE);
         }
-        let phases = room(&mut self.space.phases, lines.row(), T::from_f64(J::BLANK));
-        for o in 0..lines.rows.out {
-            let taps = lines.rows.taps(o);
-            let first = (o * lines.rows.stride + taps.start).saturating_sub(lines.rows.pad);
+        let both = room(&mut self.space.phases, 2 * lines.row(), T::from_f64(J::BLANK));
+        let phases = |o: usize| both.wrapping_add(o % 2 * lines.row());
+        // Rows are folded one ahead: registers that begin elsewhere than those that were just stored would wait for the stores.
+        for ahead in 0..=lines.rows.out {
+            if ahead < lines.rows.out {
+                let taps = lines.rows.taps(ahead);
+                let first = (ahead * lines.rows.stride + taps.start).saturating_sub(lines.rows.pad);
+                // SAFETY: the taps lie in the image, whose rows lie in one piece; there is room for a row of phases.
+                unsafe { spread::<I, J>(i, &lines, x.at(0, first, 0), x.by[1], taps.len(), phases(ahead)) };
+            }
+            let Some(o) = ahead.checked_sub(1) else { continue };
+            let phases = phases(o);
             let parts = shares(&lines, o, self.space);
             let to = y.at(0, o, 0);
-            // SAFETY: the taps lie in the image, whose rows lie in one piece; the row of the result belongs to this task.
+            // SAFETY: windows have room for registers behind the last one; the row of the result belongs to this task.
             unsafe {
-                spread::<I, J>(i, &lines, x.at(0, first, 0), x.by[1], taps.len(), phases);
                 for j in (0..lines.cols.out).step_by(I::LANES) {
                     let mut acc = i.load(phases.add(lines.at(0) + j));
                     for tap in 1..lines.cols.kernel {

@@ -4,7 +4,7 @@
     reason = "registers are told apart by constants, or they would not stay registers"
 )]
 
-use super::WIDEST;
+use super::{WIDEST, prefetch};
 use crate::dispatch::Elem;
 use crate::formula::Float;
 use crate::map::sweep::Vector;
@@ -18,6 +18,8 @@ const STRIP: usize = 32;
 const MOST: usize = if cfg!(target_arch = "aarch64") { 16 } else { 8 };
 /// Values that are added up before they join a total in float64.
 const TILE: usize = 2048;
+/// How many values ahead lines are asked for, at least: it takes as long as some hundred of them until they are there.
+const AHEAD: isize = 1024;
 
 /// What a sweep makes of `N` values: `M` values that are added up, and one that may be stored.
 pub(crate) trait Terms<I: Vector, const N: usize, const M: usize>: Copy {
@@ -25,6 +27,41 @@ pub(crate) trait Terms<I: Vector, const N: usize, const M: usize>: Copy {
     fn of(self, i: I, x: [I::V; N]) -> ([I::V; M], I::V);
     /// Operands behind the end of a line, which must add nothing.
     fn blank(self, i: I) -> [I::V; N];
+    /// Called on the way, before the `STRIP` values from `at` on.
+    #[inline(always)]
+    fn pass(self, _at: usize) {}
+}
+
+/// Terms that ask for what is read next on their way over a line: memory would rest while what is in the cache is gone over
+/// again.
+#[derive(Clone, Copy)]
+pub(crate) struct Asking<F, T, const N: usize> {
+    pub(crate) terms: F,
+    next: [*const T; N],
+}
+
+impl<F, T, const N: usize> Asking<F, T, N> {
+    /// Behind the lines `x` there are others, `apart` from each other.
+    #[inline(always)]
+    pub(crate) fn new(terms: F, x: [*const T; N], apart: [isize; N]) -> Self {
+        Asking { terms, next: from_fn(|k| x[k].wrapping_offset(apart[k].max(AHEAD))) }
+    }
+}
+
+impl<I: Vector, F: Terms<I, N, M>, const N: usize, const M: usize> Terms<I, N, M> for Asking<F, I::T, N> {
+    const STORES: bool = F::STORES;
+    #[inline(always)]
+    fn of(self, i: I, x: [I::V; N]) -> ([I::V; M], I::V) {
+        self.terms.of(i, x)
+    }
+    #[inline(always)]
+    fn blank(self, i: I) -> [I::V; N] {
+        self.terms.blank(i)
+    }
+    #[inline(always)]
+    fn pass(self, at: usize) {
+        self.next.iter().for_each(|p| prefetch(p.wrapping_add(at), STRIP));
+    }
 }
 
 /// The sums of `terms` over `n` values of each operand; what is stored goes to `out`, which may be an operand.
@@ -52,6 +89,7 @@ where
         let mut acc = [[i.c(0.0); MOST]; M];
         let mut at = start;
         while at + STRIP <= end {
+            terms.pass(at);
             for k in 0..count {
                 let here = at + k * I::LANES;
                 // SAFETY: the strip lies before the end.

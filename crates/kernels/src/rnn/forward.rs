@@ -137,10 +137,21 @@ impl<T: Value> Run<'_, T> {
                     e: Affine::<T, false, false, true, false, false>::bias(bias.as_ptr()),
                 },
             );
-            let panels: Vec<Panels<T>> = (0..gates)
-                .map(|g| {
-                    let w = Mat::new(p(weights.wh + g * hidden * state), 1, state as isize);
-                    Panels::pack::<S>(threads, w, state, hidden)
+            let bytes = (gates * hidden * state + net.projection.unwrap_or(0) * hidden) * size_of::<T>();
+            let split = Split::new(threads, batch, bytes);
+            // Where products begin: where a thread takes all units, gates that go side by side share one, so that panels are cut
+            // off once. The state's part of GRU's new state stays apart, as the last gate.
+            let firsts: Vec<usize> = match (split.takes_all(), cell) {
+                (true, Cell::Gru) => vec![0, 2],
+                (true, _) => vec![0],
+                (false, _) => (0..gates).collect(),
+            };
+            let panels: Vec<Panels<T>> = firsts
+                .iter()
+                .zip(firsts.iter().skip(1).chain([&gates]))
+                .map(|(first, end)| {
+                    let w = Mat::new(p(weights.wh + first * hidden * state), 1, state as isize);
+                    Panels::pack::<S>(threads, w, state, (end - first) * hidden)
                 })
                 .collect::<Result<_>>()?;
             let projection = match net.projection {
@@ -181,12 +192,14 @@ impl<T: Value> Run<'_, T> {
                 let (from, to) = (mine.start * S::NR, hidden.min(mine.end * S::NR));
                 let row = sequences.start;
                 let a = Mat::new(hs.at(h_at(before) + (row * state) as isize).cast_const(), state as isize, 1);
-                for i in there_and_back(step, gates * mine.len()) {
-                    let (g, panel) = (i / mine.len(), mine.start + i % mine.len());
-                    // The state's part of GRU's new state stays apart, as the last gate.
-                    let (to, add) = if cell == Cell::Gru && g == 2 { (3, false) } else { (g, true) };
+                let mine = |w: &Panels<T>| if split.takes_all() { 0..w.count::<S>() } else { mine.clone() };
+                let products: Vec<(usize, usize)> =
+                    panels.iter().enumerate().flat_map(|(i, w)| mine(w).map(move |panel| (i, panel))).collect();
+                for i in there_and_back(step, products.len()) {
+                    let (i, panel) = products[i];
+                    let (to, add) = if cell == Cell::Gru && firsts[i] == 2 { (3, false) } else { (firsts[i], true) };
                     let c = rows.at(((step * batch + row) * kept + to * hidden) as isize);
-                    panels[g].multiply::<S>(panel, sequences.len(), a, c, kept, add);
+                    panels[i].multiply::<S>(panel, sequences.len(), a, c, kept, add);
                 }
                 for r in sequences {
                     let unit = (r * hidden + from) as isize;
@@ -228,14 +241,13 @@ impl<T: Value> Run<'_, T> {
                 }
                 sequences.for_each(|r| finish(step, r, from, to - from));
             };
-            let stages: Vec<usize> = panels.iter().take(1).chain(&projection).map(Panels::count::<S>).collect();
-            let bytes = (gates * hidden * state + net.projection.unwrap_or(0) * hidden) * size_of::<T>();
-            Split::new(threads, batch, bytes).run(net.order(direction), &stages, |step, stage, part| match projection
-                .as_ref()
-                .filter(|_| stage == 1)
-            {
-                Some(w) => project(w, step, part),
-                None => units(step, part),
+            let stages: Vec<usize> =
+                [hidden.div_ceil(S::NR)].into_iter().chain(projection.as_ref().map(Panels::count::<S>)).collect();
+            split.run(net.order(direction), &stages, |step, stage, part| {
+                match projection.as_ref().filter(|_| stage == 1) {
+                    Some(w) => project(w, step, part),
+                    None => units(step, part),
+                }
             });
             std::ptr::copy_nonoverlapping(hs.at(h_at(last)), self.last_h.add(number * h_size), h_size);
             if cell == Cell::Lstm {

@@ -32,6 +32,11 @@ impl Split {
         }
     }
 
+    /// Whether each thread takes all panels of what it takes.
+    pub(super) fn takes_all(&self) -> bool {
+        matches!(self, Split::Sequences { .. })
+    }
+
     /// Calls `f` with the step, the number of a stage and the part to do, for all stages (of so many panels each) of all
     /// steps, one after the other.
     pub(super) fn run(

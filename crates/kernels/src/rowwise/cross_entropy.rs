@@ -8,7 +8,7 @@ use crate::linalg::in_lines;
 use crate::map::sweep::Vector;
 use crate::map::{Class, Map};
 use crate::per_isa;
-use crate::registers::sweeps::{largest, sweep};
+use crate::registers::sweeps::{Asking, largest, sweep};
 use crate::registers::{Body, Registers};
 use crate::softmax::row::Powers;
 use crate::view::{Cx, Mode, Out, View};
@@ -134,7 +134,8 @@ impl<T: Real> Body<T> for LogSum<'_, T> {
         // SAFETY: these are the values of the row; nothing is stored.
         unsafe {
             let top = largest(i, row, n).to_f64();
-            let [sum] = sweep(i, [row], std::ptr::null_mut(), n, Powers::<I, false> { top: i.c(top) });
+            let powers = Asking::new(Powers::<I, false> { top: i.c(top) }, [row], [n as isize]);
+            let [sum] = sweep(i, [row], std::ptr::null_mut(), n, powers);
             T::from_f64(top + sum.ln())
         }
     }

@@ -4,7 +4,7 @@ use crate::dispatch::Elem;
 use crate::formula::Float;
 use crate::map::sweep::Vector;
 use crate::registers::Body;
-use crate::registers::sweeps::{Terms, largest, sweep};
+use crate::registers::sweeps::{Asking, Terms, largest, sweep};
 
 /// `count` rows of `n` values each, `apart` from each other: those of `x`, of `dy` and of the result.
 pub(super) struct Rows<A> {
@@ -24,7 +24,7 @@ impl<A: Real> Body<A> for Rows<A> {
             let at = |k: usize| r * self.apart[k];
             let (x, dy, out) = (x.wrapping_offset(at(0)), dy.wrapping_offset(at(1)), out.wrapping_offset(at(2)));
             // SAFETY: the lines have `n` values each.
-            unsafe { row(i, Lines { x, dy, out }, self.n, self.step) };
+            unsafe { row(i, Lines { x, dy, out }, self.apart, self.n, self.step) };
         }
     }
 }
@@ -32,32 +32,33 @@ impl<A: Real> Body<A> for Rows<A> {
 /// # Safety
 /// The lines that the step has are of `n` values.
 #[inline(always)]
-unsafe fn row<I: Float + Vector>(i: I, Lines { x, dy, out }: Lines<I::T>, n: usize, step: Step)
+unsafe fn row<I: Float + Vector>(i: I, Lines { x, dy, out }: Lines<I::T>, apart: [isize; 3], n: usize, step: Step)
 where
     I::T: Real,
 {
     let nowhere = std::ptr::null_mut();
     let one = |v: f64| i.c(I::T::from_f64(v).to_f64());
+    let (inputs, next) = ([x, dy], [apart[0], apart[1]]);
     // SAFETY: the caller's.
     unsafe {
         match step {
             Step::Softmax => {
                 let top = i.c(largest(i, x, n).to_f64());
-                let [sum] = sweep(i, [x], out, n, Powers::<I, true> { top });
+                let [sum] = sweep(i, [x], out, n, Asking::new(Powers::<I, true> { top }, [x], [apart[0]]));
                 sweep(i, [out.cast_const()], out, n, Scaled::<I> { by: one(1.0 / sum) });
             }
             Step::LogSoftmax => {
                 let top = i.c(largest(i, x, n).to_f64());
-                let [sum] = sweep(i, [x], nowhere, n, Powers::<I, false> { top });
+                let [sum] = sweep(i, [x], nowhere, n, Asking::new(Powers::<I, false> { top }, [x], [apart[0]]));
                 sweep(i, [x], out, n, Below::<I> { top, log: one(sum.ln()) });
             }
             Step::SoftmaxGrad => {
-                let [dot] = sweep(i, [x, dy], nowhere, n, Product);
-                sweep(i, [x, dy], out, n, SoftmaxBack::<I> { dot: one(dot) });
+                let [dot] = sweep(i, inputs, nowhere, n, Product);
+                sweep(i, inputs, out, n, Asking::new(SoftmaxBack::<I> { dot: one(dot) }, inputs, next));
             }
             Step::LogSoftmaxGrad => {
                 let [total] = sweep(i, [dy], nowhere, n, Itself);
-                sweep(i, [x, dy], out, n, LogSoftmaxBack::<I> { total: one(total) });
+                sweep(i, inputs, out, n, Asking::new(LogSoftmaxBack::<I> { total: one(total) }, inputs, next));
             }
         }
     }

@@ -131,7 +131,7 @@ unsafe fn bounds(o: *mut PyObject) -> Option<Dims> {
 pub(crate) fn refusal(attr: &Attr, o: &Bound<'_, PyAny>) -> Error {
     let given = || o.repr().map_or_else(|_| "?".to_string(), |s| s.to_string());
     match attr.kind {
-        Kind::Ints | Kind::OptInts | Kind::Bounds => {
+        Kind::Int { .. } | Kind::OptInt | Kind::Ints | Kind::OptInts | Kind::Bounds => {
             not_ints(attr.name, o).unwrap_or_else(|| Error::new(attr.bad(given())))
         }
         _ => Error::new(attr.bad(given())),
