@@ -1,7 +1,7 @@
 """Convolutions of ResNet-18 and -50, VGG-16 and Inception v3 in float32: forward with images that stay in blocks,
 forward of plain images, and the gradients of images and filters, in blocks.
 
-Peers are torch, which calls oneDNN: the better of its two layouts, without a graph; and going forward onnxruntime, with
+Peers are torch, which calls oneDNN: the best of its layouts, without a graph; and going forward onnxruntime, with
 filters that are packed before. CONV_BATCHES="1,8,16" chooses the sizes of batches.
 """
 
@@ -69,6 +69,21 @@ def ours(kind: str, layer: Layer, batch: int) -> Prepared:
     return Prepared(make)
 
 
+def in_blocks(torch: Any, layer: Layer, images: Any, filters: Any) -> Callable[[], Any]:
+    """Torch's convolution of images that are in oneDNN's own blocks, with filters packed for it."""
+
+    def pack(weight: Any, how: tuple[Any, ...]) -> Any:
+        stride, pad, _, groups = how
+        return torch._C._nn.mkldnn_reorder_conv2d_weight(
+            weight.to_mkldnn(), pad, stride, [1, 1], groups, list(images.shape)
+        )
+
+    plain, how = ([1, 1], [0, 0], 1, 1), ([layer.stride] * 2, list(layer.pad), 1, layer.groups)
+    itself = torch.eye(layer.inputs)[:, :, None, None]
+    blocks = torch.conv2d(images.to_mkldnn(), pack(itself, plain), None, *plain)  # what a convolution leaves
+    return partial(torch.conv2d, blocks, pack(filters, how), None, *how)
+
+
 def torch_side(kind: str, layer: Layer, batch: int) -> Prepared:
     def make(names: Names) -> Callable[[], float]:
         torch, timers = names["torch"], []
@@ -84,6 +99,9 @@ def torch_side(kind: str, layer: Layer, batch: int) -> Prepared:
                 timers.append(timed(call))
             if kind == "plain":
                 break
+        if kind == "forward" and not layer.is_first:
+            with torch.inference_mode():
+                timers.append(timed(in_blocks(torch, layer, *map(torch.from_numpy, operands(layer, batch)[:2]))))
 
         def best() -> float:
             with torch.inference_mode():
