@@ -17,6 +17,7 @@ OURS = "gluonish"
 Names = dict[str, Any]
 Measure = Callable[[Names], float]
 SECONDS = 0.1  # that a statement is repeated for, in every round
+LONGEST = 0.5  # seconds that are worth more samples than three
 
 
 @dataclass(frozen=True)
@@ -80,16 +81,17 @@ class Timer:
 
     def __init__(self, run: Callable[[int], float], seconds: float = SECONDS, sample: float = 2e-4, least: int = 3):
         self.run, self.seconds, self.least = run, seconds, least
-        once = min(run(1) for _ in range(5)) if run(1) < 0.1 else run(1)
-        self.n = max(1, int(sample / max(once, 1e-9)))
+        self.once = min(run(1) for _ in range(5)) if run(1) < 0.1 else run(1)
+        self.n = max(1, int(sample / max(self.once, 1e-9)))
 
     def __call__(self) -> float:
         gc.collect()
         gc.disable()
         try:
-            best, taken, end = float("inf"), 0, time.perf_counter() + self.seconds
-            while taken < self.least or time.perf_counter() < end:
+            best, taken, spent, begin = float("inf"), 0, 0.0, time.perf_counter()
+            while taken < (self.least if spent < LONGEST else 3) or spent < self.seconds:
                 best, taken = min(best, self.run(self.n) / self.n), taken + 1
+                spent = time.perf_counter() - begin
             return best
         finally:
             gc.enable()

@@ -381,6 +381,13 @@ def test_sizes_that_are_too_large_are_named():
         for call in (lambda n: nd.zeros((n,)), lambda n: nd.ones(1).reshape((1, n)), lambda n: nd.tile(nd.ones(1), n)):
             with pytest.raises(ValueError, match=f"{size}, which is too large"):
                 call(size)
+    with pytest.raises(ValueError, match=f"shape has {-(2**80)}, which is too small"):
+        nd.ones(1).reshape((1, -(2**80)))
+    for number in (2**80, -(2**80)):
+        with pytest.raises(
+            errors.ArgumentError, match=f"axis={number} is not valid: expected an integer of at most 64"
+        ):
+            nd.softmax(nd.ones((2, 3)), axis=number)
     with pytest.raises(errors.ShapeError, match=str(2**62)):
         nd.zeros((2**62,))
     with pytest.raises(errors.ShapeError, match="too many elements"):

@@ -249,7 +249,7 @@ rows! {
         .grad(&[x(0), x(1)], |r| regression(r, r.x(0), |r, gap| r.unary_op(&SIGN, gap)));
     SOFTMAX_OUTPUT = softmax_row("SoftmaxOutput", "`softmax` of the classes; the gradient is that of the cross-entropy with the label. A label that is not a class stands for none.", &["SoftmaxOutput"]);
     SOFTMAX_OUTPUT_OLD = softmax_row("Softmax", "The old name of SoftmaxOutput.", &["Softmax"]);
-    SVM_OUTPUT = Op::new("SVMOutput", "The input itself; its gradient is that of a hinge loss, squared or not, of each class against the others.", DATA_LABEL,
+    SVM_OUTPUT = Op::new("SVMOutput", "The input itself; its gradient is that of a hinge loss, squared or not, of each class against the others. A label that is not a class stands for none.", DATA_LABEL,
             Body::Kernel(|cx, a, out| convert::copy_view(cx, &a.ins[0], &out[0])))
         .attrs(&[
             Attr::float("margin", 1.0, "How far from 0 an output must be to cost nothing."),

@@ -131,8 +131,12 @@ unsafe fn bounds(o: *mut PyObject) -> Option<Dims> {
 pub(crate) fn refusal(attr: &Attr, o: &Bound<'_, PyAny>) -> Error {
     let given = || o.repr().map_or_else(|_| "?".to_string(), |s| s.to_string());
     match attr.kind {
-        Kind::Int { .. } | Kind::OptInt | Kind::Ints | Kind::OptInts | Kind::Bounds => {
+        Kind::Ints | Kind::OptInts | Kind::Bounds => {
             not_ints(attr.name, o).unwrap_or_else(|| Error::new(attr.bad(given())))
+        }
+        Kind::Int { .. } | Kind::OptInt if o.is_instance_of::<PyInt>() && o.extract::<i64>().is_err() => {
+            let expected = "an integer of at most 64 bits".to_string();
+            Error::new(Cause::Attribute { name: attr.name.into(), given: given(), expected })
         }
         _ => Error::new(attr.bad(given())),
     }
@@ -152,8 +156,12 @@ pub(crate) fn not_ints(name: &str, o: &Bound<'_, PyAny>) -> Option<Error> {
     if items.len() > MAX_DIMS {
         return Some(too_many_dims(&format!("{name} names"), items.len()));
     }
-    let large = items.iter().find(|v| v.is_instance_of::<PyInt>() && v.extract::<isize>().is_err())?;
-    Some(Cause::Shape(format!("{name} has {large}, which is too large: at most {} is possible", isize::MAX)).into())
+    let far = items.iter().find(|v| v.is_instance_of::<PyInt>() && v.extract::<isize>().is_err())?;
+    let how = match far.lt(0) {
+        Ok(true) => format!("too small: at least {}", isize::MIN),
+        _ => format!("too large: at most {}", isize::MAX),
+    };
+    Some(Cause::Shape(format!("{name} has {far}, which is {how} is possible")).into())
 }
 
 /// Other sequences of integers, such as NumPy's arrays.

@@ -4,7 +4,7 @@
 use super::super::blocked::Finish;
 use super::band::{Band, Look, Source};
 use super::cut::{Cut, Large, Shared};
-use super::tile::{ANY_STEP, Job, Last, Step, Stretch, is_known, most, multiply};
+use super::tile::{Job, Last, Step, Stretch, holds_as_much, most_for, multiply};
 use crate::gemm::{Real, Scratch, Simd, Slot, Work, dispatch};
 use gluonish_base::pool;
 use std::ops::Range;
@@ -182,7 +182,7 @@ impl Plan {
             return None;
         }
         let step = if unit == 1 { Step::Elements(s.step[1]) } else { Step::Vectors(s.step[1]) };
-        let room = |vectors: usize| if is_known(step) { most::<S>(vectors) } else { most::<S>(vectors).min(ANY_STEP) };
+        let room = |vectors: usize| most_for::<S>(step, vectors);
         let value = size_of::<T>();
         // The rows and columns of images that places look at: not all, where taps leave some out.
         let across = |i: usize| grid[i].saturating_mul(s.seen(i));
@@ -190,13 +190,12 @@ impl Plan {
         // Few places leave room for more blocks.
         let near = match (grid[1] <= room(4), s.blocks) {
             (true, 4..) => 4,
+            (_, 3) if holds_as_much::<S>(3) => 3,
             (_, 2..) => 2,
             _ => 1,
         };
-        // Images from memory had better come while all channels are computed than while the first two blocks are. Tiles of
-        // four blocks hold nearly as much as those of two only where there are many registers.
-        let as_much = 5 * 4 * room(4) >= 4 * 2 * room(2);
-        let from_far = flat && as_much && matches!(s.blocks, 4 | 8) && images.saturating_mul(under) > FAR;
+        // Images from memory had better come while all channels are computed than while the first two blocks are.
+        let from_far = flat && holds_as_much::<S>(4) && matches!(s.blocks, 4 | 8) && images.saturating_mul(under) > FAR;
         let vectors = if from_far { 4 } else { near };
         let pixels = grid[1].div_ceil(grid[1].div_ceil(room(vectors)));
         let runs = s.source.planes * s.taps.len();
@@ -264,17 +263,18 @@ unsafe fn task<S: Simd>(
         .collect();
     let w_block = runs.len() * vector;
     let wide = cols.end - cols.start;
-    let n = wide.div_ceil(plan.pixels);
-    let tiles: Vec<usize> = (0..=n).map(|tile| cols.start + wide * tile / n).collect();
     let to = s.target;
     let begin = to.first + image * to.by_image + group * s.blocks * to.by_block;
     let mut block = blocks.start;
     while block < blocks.end {
         let vectors = match blocks.end - block {
+            3 if holds_as_much::<S>(3) => 3, // a block alone would go over the images once more
             n if n >= plan.vectors => plan.vectors,
             2.. => 2,
             _ => 1,
         };
+        let n = wide.div_ceil(plan.pixels.min(most_for::<S>(plan.step, vectors)));
+        let tiles: Vec<usize> = (0..=n).map(|tile| cols.start + wide * tile / n).collect();
         let filters = s.filters.wrapping_add((group * s.blocks + block) * w_block);
         let deep = runs.chunks(plan.depth).enumerate().map(Some);
         for chunk in deep.chain(runs.is_empty().then_some(None)) {

@@ -57,10 +57,11 @@ pub(super) enum Step {
 }
 
 /// Results in a tile, at most, beside each other for so many blocks of channels. A register stays for the broadcast, and
-/// one for each block's filters.
+/// one for each block's filters; with more than two blocks the compiler wants some more, or sums go through memory.
 pub(super) const fn most<S: Simd>(blocks: usize) -> usize {
     let registers = if S::MR > 6 { 32 } else { 16 };
-    let room = (registers - 1 - blocks) / blocks;
+    let spare = if blocks > 2 { 4 } else { 1 };
+    let room = (registers - spare - blocks) / blocks;
     if room < S::MR { room } else { S::MR }
 }
 
@@ -68,11 +69,19 @@ pub(super) const fn most<S: Simd>(blocks: usize) -> usize {
 const AHEAD: usize = 2;
 
 /// The most for steps that no instance is made for: each result then takes a register for its address.
-pub(super) const ANY_STEP: usize = 6;
+const ANY_STEP: usize = 6;
 
-/// Whether there is an instance that knows the step.
-pub(super) fn is_known(step: Step) -> bool {
-    matches!(step, Step::Vectors(1 | 2) | Step::Elements(1 | 2))
+/// The most for a step and so many blocks.
+pub(super) fn most_for<S: Simd>(step: Step, blocks: usize) -> usize {
+    match step {
+        Step::Vectors(1 | 2) | Step::Elements(1 | 2) => most::<S>(blocks),
+        _ => most::<S>(blocks).min(ANY_STEP),
+    }
+}
+
+/// Whether tiles of so many blocks hold nearly as much as those of two: there are registers enough.
+pub(super) const fn holds_as_much<S: Simd>(blocks: usize) -> bool {
+    5 * blocks * most::<S>(blocks) >= 4 * 2 * most::<S>(2)
 }
 
 /// Repeats a statement for each of `$m` places. Straight-line code: a loop of this length is not always unrolled, and then
@@ -237,18 +246,19 @@ unsafe fn store<S: Simd, const P: usize, const V: usize>(mut acc: [[S::V; V]; P]
     }
 }
 
-/// Multiplies a tile of `pixels` (at most `most`, or `ANY_STEP` for a step that is not known) by 1, 2 or 4 blocks.
+/// Multiplies a tile of `pixels` (at most `most`, or `ANY_STEP` for a step that is not known) by 1 to 4 blocks.
 ///
 /// # Safety
 /// The processor has the instructions of `S`, and the job's operands are valid for such a tile.
 pub(super) unsafe fn multiply<S: Simd>(pixels: usize, blocks: usize, step: Step, job: &Job<'_, S::T>) {
     macro_rules! instances {
-        ($step:literal, $vectors:literal, [$($p:literal)*], [$($q:literal)*]) => {
+        ($step:literal, $vectors:literal, [$($p:literal)*], [$($t:literal)*], [$($q:literal)*]) => {
             // SAFETY: the caller's.
             unsafe {
                 match (blocks, pixels) {
                     $((1, $p) => S::enter(Run::<S, $p, 1, $step, $vectors>(job)),)*
                     $((2, $p) => S::enter(Run::<S, $p, 2, $step, $vectors>(job)),)*
+                    $((3, $t) => S::enter(Run::<S, $t, 3, $step, $vectors>(job)),)*
                     $((4, $q) => S::enter(Run::<S, $q, 4, $step, $vectors>(job)),)*
                     _ => debug_assert!(false, "a tile of {pixels} x {blocks}"),
                 }
@@ -256,10 +266,14 @@ pub(super) unsafe fn multiply<S: Simd>(pixels: usize, blocks: usize, step: Step,
         };
     }
     match step {
-        Step::Vectors(1) => instances!(1, true, [1 2 3 4 5 6 7 8 9 10 11 12 13 14], [1 2 3 4 5 6]),
-        Step::Vectors(2) => instances!(2, true, [1 2 3 4 5 6 7 8 9 10 11 12 13 14], [1 2 3 4 5 6]),
-        Step::Elements(1) => instances!(1, false, [1 2 3 4 5 6 7 8 9 10 11 12 13 14], [1 2 3 4 5 6]),
-        Step::Elements(2) => instances!(2, false, [1 2 3 4 5 6 7 8 9 10 11 12 13 14], [1 2 3 4 5 6]),
-        _ => instances!(0, false, [1 2 3 4 5 6], [1 2 3 4 5 6]),
+        Step::Vectors(1) => instances!(1, true, [1 2 3 4 5 6 7 8 9 10 11 12 13 14], [1 2 3 4 5 6 7 8], [1 2 3 4 5 6]),
+        Step::Vectors(2) => instances!(2, true, [1 2 3 4 5 6 7 8 9 10 11 12 13 14], [1 2 3 4 5 6 7 8], [1 2 3 4 5 6]),
+        Step::Elements(1) => {
+            instances!(1, false, [1 2 3 4 5 6 7 8 9 10 11 12 13 14], [1 2 3 4 5 6 7 8], [1 2 3 4 5 6])
+        }
+        Step::Elements(2) => {
+            instances!(2, false, [1 2 3 4 5 6 7 8 9 10 11 12 13 14], [1 2 3 4 5 6 7 8], [1 2 3 4 5 6])
+        }
+        _ => instances!(0, false, [1 2 3 4 5 6], [1 2 3 4 5 6], [1 2 3 4 5 6]),
     }
 }
