@@ -46,6 +46,12 @@ GROUPS = [
 ]
 
 
+def show(doing: str) -> None:
+    """What is measured now, in a line of the terminal that the next one replaces."""
+    if sys.stderr.isatty():
+        print(f"\r{doing}\x1b[K", end="", file=sys.stderr, flush=True)
+
+
 def run_group(group: ModuleType, cases: list[Case], args: argparse.Namespace) -> Results:
     results = Results()
     libraries = sorted({library for c in cases for library in c.sides}, key=lambda name: name != OURS)
@@ -57,11 +63,13 @@ def run_group(group: ModuleType, cases: list[Case], args: argparse.Namespace) ->
             for name, python in pythons.items()
             if python
         }
-        for case in cases:
+        for number, case in enumerate(cases, 1):
+            show(f"{group.__name__.removeprefix('bench_')} {number}/{len(cases)}: {case.name}")
             names = [name for name in asked if name in case.sides]
             for _ in range(1 if case.once else args.rounds):
                 results.add(case.name, {name: asked[name].ask(case) for name in names})
                 names = names[1:] + names[:1]  # each is the first in its turn
+    show("")
     return results
 
 
