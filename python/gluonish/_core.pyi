@@ -712,7 +712,7 @@ class NdOps:
         *,
         out: NDArray | None = None,
     ) -> NDArray:
-        """The input itself; its gradient is that of a hinge loss, squared or not, of each class against the others."""
+        """The input itself; its gradient is that of a hinge loss, squared or not, of each class against the others. A label that is not a class stands for none."""
 
     @staticmethod
     def SequenceLast(
