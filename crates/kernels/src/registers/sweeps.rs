@@ -36,7 +36,7 @@ pub(crate) trait Terms<I: Vector, const N: usize, const M: usize>: Copy {
 /// again.
 #[derive(Clone, Copy)]
 pub(crate) struct Asking<F, T, const N: usize> {
-    pub(crate) terms: F,
+    terms: F,
     next: [*const T; N],
 }
 

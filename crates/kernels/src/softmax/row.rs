@@ -24,41 +24,42 @@ impl<A: Real> Body<A> for Rows<A> {
             let at = |k: usize| r * self.apart[k];
             let (x, dy, out) = (x.wrapping_offset(at(0)), dy.wrapping_offset(at(1)), out.wrapping_offset(at(2)));
             // SAFETY: the lines have `n` values each.
-            unsafe { row(i, Lines { x, dy, out }, self.apart, self.n, self.step) };
+            unsafe { row(i, Lines { x, dy, out }, self.apart[0], self.n, self.step) };
         }
     }
 }
 
+/// The next row of `x` is `apart` from this one.
+///
 /// # Safety
 /// The lines that the step has are of `n` values.
 #[inline(always)]
-unsafe fn row<I: Float + Vector>(i: I, Lines { x, dy, out }: Lines<I::T>, apart: [isize; 3], n: usize, step: Step)
+unsafe fn row<I: Float + Vector>(i: I, Lines { x, dy, out }: Lines<I::T>, apart: isize, n: usize, step: Step)
 where
     I::T: Real,
 {
     let nowhere = std::ptr::null_mut();
     let one = |v: f64| i.c(I::T::from_f64(v).to_f64());
-    let (inputs, next) = ([x, dy], [apart[0], apart[1]]);
     // SAFETY: the caller's.
     unsafe {
         match step {
             Step::Softmax => {
                 let top = i.c(largest(i, x, n).to_f64());
-                let [sum] = sweep(i, [x], out, n, Asking::new(Powers::<I, true> { top }, [x], [apart[0]]));
+                let [sum] = sweep(i, [x], out, n, Asking::new(Powers::<I, true> { top }, [x], [apart]));
                 sweep(i, [out.cast_const()], out, n, Scaled::<I> { by: one(1.0 / sum) });
             }
             Step::LogSoftmax => {
                 let top = i.c(largest(i, x, n).to_f64());
-                let [sum] = sweep(i, [x], nowhere, n, Asking::new(Powers::<I, false> { top }, [x], [apart[0]]));
+                let [sum] = sweep(i, [x], nowhere, n, Asking::new(Powers::<I, false> { top }, [x], [apart]));
                 sweep(i, [x], out, n, Below::<I> { top, log: one(sum.ln()) });
             }
             Step::SoftmaxGrad => {
-                let [dot] = sweep(i, inputs, nowhere, n, Product);
-                sweep(i, inputs, out, n, Asking::new(SoftmaxBack::<I> { dot: one(dot) }, inputs, next));
+                let [dot] = sweep(i, [x, dy], nowhere, n, Product);
+                sweep(i, [x, dy], out, n, SoftmaxBack::<I> { dot: one(dot) });
             }
             Step::LogSoftmaxGrad => {
                 let [total] = sweep(i, [dy], nowhere, n, Itself);
-                sweep(i, inputs, out, n, Asking::new(LogSoftmaxBack::<I> { total: one(total) }, inputs, next));
+                sweep(i, [x, dy], out, n, LogSoftmaxBack::<I> { total: one(total) });
             }
         }
     }
