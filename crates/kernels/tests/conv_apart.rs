@@ -5,8 +5,7 @@ mod machine;
 
 use gluonish_base::pool;
 use gluonish_kernels::conv::How;
-use gluonish_kernels::conv::apart::{Algorithm, Call, End, Image};
-use gluonish_kernels::gemm::Real;
+use gluonish_kernels::conv::apart::{Algorithm, Call, End, Image, Passes};
 use machine::{alone, each_isa};
 
 /// Small numbers that look random; the same for the same seed.
@@ -21,7 +20,7 @@ impl Rng {
     }
 }
 
-trait Float: Real {
+trait Float: Passes {
     fn of(x: f64) -> Self;
     fn get(self) -> f64;
 }

@@ -1,5 +1,5 @@
-//! Winograd and depthwise convolutions on blocked images, each by itself: for tests and measurements, which choose for themselves and want no
-//! layout changes.
+//! Winograd and depthwise convolutions on blocked images, each by itself: for tests and measurements, which choose for
+//! themselves and want no layout changes.
 use super::blocked::{Blocked, Finish};
 pub use super::choose::Algorithm;
 use super::geometry::{Extent, How, Planes};
@@ -126,7 +126,17 @@ impl Call {
         self.suits() && x[0] == y[0] && x[1] == i * self.how.groups && y[1] == o && size == [Some(y[2]), Some(y[3])]
     }
 
-    pub fn forward<T: Real>(&self, x: &Image<T>, w: &[T], y: &mut Image<T>, end: &End<'_, T>) {
+    pub fn forward<T: Passes>(&self, x: &Image<T>, w: &[T], y: &mut Image<T>, end: &End<'_, T>) {
+        T::forward(self, x, w, y, end);
+    }
+    pub fn data_grad<T: Passes>(&self, dy: &Image<T>, w: &[T], dx: &mut Image<T>, add: bool) {
+        T::data_grad(self, dy, w, dx, add);
+    }
+    pub fn weight_grad<T: Passes>(&self, x: &Image<T>, dy: &Image<T>, dw: &mut [T], add: bool) {
+        T::weight_grad(self, x, dy, dw, add);
+    }
+
+    fn forward_of<T: Real>(&self, x: &Image<T>, w: &[T], y: &mut Image<T>, end: &End<'_, T>) {
         assert!(self.fits(x.shape, y.shape) && w.len() == self.filters.iter().product());
         let padded = |list: Option<&[T]>| {
             list.map(|list| {
@@ -153,10 +163,10 @@ impl Call {
         }
     }
 
-    pub fn data_grad<T: Real>(&self, dy: &Image<T>, w: &[T], dx: &mut Image<T>, add: bool) {
+    fn data_grad_of<T: Real>(&self, dy: &Image<T>, w: &[T], dx: &mut Image<T>, add: bool) {
         assert!(self.fits(dx.shape, dy.shape) && w.len() == self.filters.iter().product());
         let (dy, w, dx) = (dy.blocked(), self.planes(w.as_ptr()), dx.blocked());
-        // SAFETY: as in `forward`.
+        // SAFETY: as in `forward_of`.
         unsafe {
             match self.algorithm {
                 Algorithm::Winograd => winograd::data_grad(self.threads, &dy, &w, &dx, &self.how, add, None),
@@ -165,10 +175,10 @@ impl Call {
         }
     }
 
-    pub fn weight_grad<T: Real>(&self, x: &Image<T>, dy: &Image<T>, dw: &mut [T], add: bool) {
+    fn weight_grad_of<T: Real>(&self, x: &Image<T>, dy: &Image<T>, dw: &mut [T], add: bool) {
         assert!(self.fits(x.shape, dy.shape) && dw.len() == self.filters.iter().product());
         let (x, dy, dw) = (x.blocked(), dy.blocked(), self.planes(dw.as_ptr()));
-        // SAFETY: as in `forward`.
+        // SAFETY: as in `forward_of`.
         unsafe {
             match self.algorithm {
                 Algorithm::Winograd => winograd::weight_grad(self.threads, &x, &dy, &dw, &self.how, add),
@@ -177,3 +187,28 @@ impl Call {
         }
     }
 }
+
+/// The passes in a type, compiled here: whoever calls them does not compile the kernels once more.
+pub trait Passes: Real {
+    fn forward(call: &Call, x: &Image<Self>, w: &[Self], y: &mut Image<Self>, end: &End<'_, Self>);
+    fn data_grad(call: &Call, dy: &Image<Self>, w: &[Self], dx: &mut Image<Self>, add: bool);
+    fn weight_grad(call: &Call, x: &Image<Self>, dy: &Image<Self>, dw: &mut [Self], add: bool);
+}
+
+macro_rules! passes {
+    ($t:ident) => {
+        impl Passes for $t {
+            fn forward(call: &Call, x: &Image<$t>, w: &[$t], y: &mut Image<$t>, end: &End<'_, $t>) {
+                call.forward_of(x, w, y, end);
+            }
+            fn data_grad(call: &Call, dy: &Image<$t>, w: &[$t], dx: &mut Image<$t>, add: bool) {
+                call.data_grad_of(dy, w, dx, add);
+            }
+            fn weight_grad(call: &Call, x: &Image<$t>, dy: &Image<$t>, dw: &mut [$t], add: bool) {
+                call.weight_grad_of(x, dy, dw, add);
+            }
+        }
+    };
+}
+passes!(f32);
+passes!(f64);

@@ -46,8 +46,9 @@ const BAND: usize = 416 << 10;
 const NEAR: usize = 2 << 20;
 /// Bytes of images that no cache holds.
 const FAR: usize = 8 << 20;
-/// Bytes of filters that tiles go through before the next ones: they stay in the first-level cache.
-const FILTERS: usize = 24 << 10;
+/// Bytes of filters that tiles go through before the next ones. They come in order from the second-level cache, which keeps
+/// up; fewer, for the first-level one, would store and load the sums more often, and were slower.
+const FILTERS: usize = 128 << 10;
 /// Taps beside the images that are worth walking along columns.
 const WASTE: f64 = 0.02;
 /// Multiplications of a vector that are worth a task.
