@@ -20,6 +20,7 @@ def environment(**settings: str) -> dict[str, str]:
 PRELUDE = """
 import os, signal, sys, time, warnings
 import numpy as np
+signal.signal(signal.SIGINT, signal.default_int_handler)  # shells let what runs in the background ignore it
 warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)  # of fork(), from 3.12 on
 from helpers import array, backward, core, numbers, op, record, variable
 def slow(x, seconds):

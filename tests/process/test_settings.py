@@ -11,12 +11,12 @@ from process.run import output, run
     [
         ("GLUONISH_ENGINE", "fast", "threaded or naive"),
         ("GLUONISH_NUM_THREADS", "two", "two"),
-        ("GLUONISH_NUM_THREADS", "-1", "-1"),
+        ("GLUONISH_NUM_THREADS", "-1", "or 0 for as many as"),
         ("GLUONISH_MEMORY_LIMIT", "lots", "lots"),
         ("GLUONISH_MEMORY_LIMIT", "1T3", "1T3"),
         ("GLUONISH_INFLIGHT_BYTES", "1.5.", "1.5."),
         ("GLUONISH_ENGIN", "naive", "GLUONISH_ENGINE"),
-        ("GLUONISH_FTZ", "maybe", "maybe"),
+        ("GLUONISH_FTZ", "maybe", "0 or 1"),
     ],
 )
 def test_bad_setting(name, value, says):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
-from math import prod
+from math import nan, prod
 
 import numpy as np
 from ops.sampling import FLOATS, real, refuse, sample
@@ -60,7 +60,7 @@ sample(
     bad=[
         refuse("im2col", "kernel=(3, 3)", "larger than data of size (2, 6)", shapes=((1, 2, 2, 6),)),
         refuse("im2col", "kernel=(0, 3)", kernel=(0, 3)),
-        refuse("im2col", "kernel=(3,)", "2 spatial axes", kernel=(3,)),
+        refuse("im2col", "kernel=(3,)", "2 spatial axes", "kernel=(3, 3)", kernel=(3,)),
         refuse("im2col", "stride=(0, 1)", stride=(0, 1)),
         refuse("im2col", "pad=(-1, 1)", pad=(-1, 1)),
         refuse("im2col", "(5, 6)", "1 to 3 spatial axes", shapes=((5, 6),)),
@@ -161,7 +161,8 @@ sample("BilinearResize2D", real(1, 2, 3, 4), real(2, 1, 5, 2), attrs={"mode": "l
        ref=lambda x, like, mode: _resized(x, like.shape[2:]),
        bad=[refuse("like is given", "'size'", mode="size")], **_HOW)  # fmt: skip
 sample("BilinearResize2D", real(1, 2, 3, 4), attrs={"mode": "odd_scale", "scale_height": 3.0, "scale_width": 3.0},
-       ref=lambda x, **_: _resized(x, (7, 12)), bad=[refuse("needs scale_height", scale_height=None)],
+       ref=lambda x, **_: _resized(x, (7, 12)),
+       bad=[refuse("needs scale_height", scale_height=None), refuse("scale_height=NaN", scale_height=nan)],
        **_HOW)  # fmt: skip
 for _corners in (True, False):
     sample("_bilinear_resize", real(2, 3, 5, 7), ref=lambda x, size, align_corners: _resized(x, size, align_corners),

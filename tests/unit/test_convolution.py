@@ -157,7 +157,9 @@ def test_an_unknown_algorithm_is_refused(monkeypatch):
 @pytest.mark.parametrize(
     ("filters", "how", "says"),
     [((2, 3, 1, 1), {"stride": (0, 1)}, "must be 1 or more"), ((2, 3, 1, 1), {"groups": 0}, "must be 1 or more"),
-     ((2, 4, 1, 1), {}, "do not fit"), ((3, 1, 1, 1), {"groups": 2}, "do not fit"), ((2, 3, 9, 9), {}, "larger than")],
+     ((2, 4, 1, 1), {}, "do not fit"), ((3, 1, 1, 1), {"groups": 2}, "do not fit"), ((2, 3, 9, 9), {}, "larger than"),
+     ((2, 3, 1), {}, r"filters=\(2, 3, 1\) is not valid: expected 4 sizes"), ((2, 3, 1, 1), {"pad": (-1, 0)}, "pad="),
+     ((2, 3, 1, 1), {"groups": 1 << 70}, "groups=")],
 )  # fmt: skip
 def test_a_choice_for_what_is_no_convolution(filters, how, says):
     with pytest.raises(ValueError, match=says):

@@ -114,10 +114,27 @@ def test_dtypes_are_listed():
 @pytest.mark.parametrize("length", [0.5, np.nan, -1, -np.inf])
 def test_lengths_of_softmax_are_whole_numbers(length):
     x = nd.ones((2, 3))
-    with pytest.raises(ValueError, match="a whole number of at least 0 is needed"):
+    with pytest.raises(ValueError, match=r"at position \(1,\) is not valid: expected a whole number of at least 0"):
         nd.softmax(x, nd.array([1, length]), use_length=True).asnumpy()
     got = nd.softmax(x, nd.array([0, 7]), use_length=True)
     np.testing.assert_allclose(got.asnumpy(), [[0, 0, 0], [1 / 3, 1 / 3, 1 / 3]], rtol=1e-6)
+
+
+def test_errors_name_the_op_that_was_called():
+    """Though another, which it is made of, found the mistake, and later, on another thread."""
+    x = nd.ones((3, 4))
+    x.attach_grad()
+    with mx.autograd.record():
+        y = nd.SoftmaxOutput(x, nd.array([0, np.nan, 1]))
+
+    def gradient():
+        y.backward()
+        x.grad.wait_to_read()
+
+    with pytest.raises(errors.ArgumentError, match=r"^SoftmaxOutput: .*NaN"):
+        gradient()
+    with pytest.raises(errors.IndexOutOfRange, match=r"^gather_nd: "):
+        nd.gather_nd(x, nd.array([[0, 9]])).wait_to_read()  # and no later op bears the name of an earlier one
 
 
 def test_outputs_that_share_memory():

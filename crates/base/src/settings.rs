@@ -100,16 +100,19 @@ fn read(mut vars: Vec<(String, String)>) -> Settings {
         let default = TABLE.iter().find(|s| s.name == name).map_or("", |s| s.default);
         vars.iter().find(|(k, _)| k == name).map_or(default, |(_, v)| v.trim()).to_string()
     };
-    let mut number = |name: &str| {
+    let mut number = |name: &str, parse: fn(&str) -> Option<usize>, expected: &str| {
         let v = text(name);
-        parse_bytes(&v).unwrap_or_else(|| {
-            problems.push(format!("{name}={v} is not valid: expected a number, with an optional suffix K, M or G"));
+        parse(&v).unwrap_or_else(|| {
+            problems.push(format!("{name}={v} is not valid: expected {expected}"));
             0
         })
     };
-    let (num_threads, inflight_bytes) = (number("GLUONISH_NUM_THREADS"), number("GLUONISH_INFLIGHT_BYTES"));
-    let (memory_limit, ftz) = (number("GLUONISH_MEMORY_LIMIT"), number("GLUONISH_FTZ") != 0);
-    let jit = number("GLUONISH_JIT") != 0;
+    let threads = "a number of threads, or 0 for as many as the machine lets the process use";
+    let num_threads = number("GLUONISH_NUM_THREADS", |v| v.parse().ok(), threads);
+    let mut bytes = |name: &str| number(name, parse_bytes, "a number of bytes, with an optional suffix K, M or G");
+    let (inflight_bytes, memory_limit) = (bytes("GLUONISH_INFLIGHT_BYTES"), bytes("GLUONISH_MEMORY_LIMIT"));
+    let mut flag = |name: &str| number(name, |v| v.parse().ok().filter(|n| *n < 2), "0 or 1") != 0;
+    let (ftz, jit) = (flag("GLUONISH_FTZ"), flag("GLUONISH_JIT"));
     let engine = text("GLUONISH_ENGINE");
     if !matches!(engine.as_str(), "threaded" | "naive") {
         problems.push(format!("GLUONISH_ENGINE={engine} is not valid: expected threaded or naive"));
@@ -147,5 +150,8 @@ mod tests {
         assert_eq!(s.problems.len(), 2);
         assert!(s.problems[0].contains("GLUONISH_ENGIN is not a setting"));
         assert_eq!(parse_bytes("99999999999999999999G"), None);
+        let s = read(vec![("GLUONISH_NUM_THREADS".into(), "-1".into()), ("GLUONISH_JIT".into(), "2".into())]);
+        assert!(s.problems[0].starts_with("GLUONISH_NUM_THREADS=-1 is not valid: expected a number of threads, or 0"));
+        assert_eq!(s.problems[1], "GLUONISH_JIT=2 is not valid: expected 0 or 1");
     }
 }

@@ -17,6 +17,8 @@ pub struct Tls {
     pub device: Cell<u32>,
     /// During `backward`: the site of the forward op whose gradient is computed.
     pub blame: Cell<Site>,
+    /// The op that users know while those run that it, or its gradient, is made of; empty: each is one they called.
+    pub part_of: Cell<&'static str>,
     /// Free lists of objects that are made and freed with every op. Each owner casts its own.
     pub free: [FreeList; 4],
 }
@@ -68,6 +70,7 @@ thread_local! {
             block: Cell::new(0),
             device: Cell::new(0),
             blame: Cell::new(Site { code: 0, block: 0 }),
+            part_of: Cell::new(""),
             free: [const { FreeList::empty() }; 4],
         }
     };

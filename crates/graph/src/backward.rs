@@ -3,7 +3,7 @@ use crate::array::NDArray;
 use crate::deposit::{self, Deposit, Deposits};
 use crate::emit::{Grads, decompose, run_rule};
 use crate::fused;
-use crate::invoke::{In, full, invoke};
+use crate::invoke::{In, PartOf, full, invoke};
 use crate::plan::{NOWHERE, Plan};
 use crate::tape::few;
 use crate::tape::node::{Bundle, GradReq, Head, Inner, Kind, NodeRef};
@@ -255,7 +255,10 @@ impl Plan {
             Some(grads) => grads,
             None => {
                 let deposits = self.deposits(targets, &inner, &dys, arrived);
-                let grads = rule_of(node, &inner, &dys, wanted, &deposits, how).map_err(|e| node.head.blame(e))?;
+                let grads = {
+                    let _part = PartOf::enter(node.head.name());
+                    rule_of(node, &inner, &dys, wanted, &deposits, how).map_err(|e| node.head.blame(e))?
+                };
                 for d in deposits.iter().filter(|d| d.filled.get()) {
                     self.filled.resize(self.nodes.len(), false);
                     self.filled[targets[d.input] as usize] = true;

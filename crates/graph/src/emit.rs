@@ -1,7 +1,7 @@
 //! Runs gradient rules and compositions op by op, through `invoke`.
 use crate::array::NDArray;
 use crate::deposit::{Deposit, Deposits};
-use crate::invoke::{In, Outs, current_device, full, invoke, invoke_on};
+use crate::invoke::{In, Outs, PartOf, current_device, explain, full, invoke, invoke_on};
 use crate::tape::NUMBER;
 use crate::tape::node::{Inner, KeptValue, NodeRef};
 use crate::write::{deposit, deposit_some, inferred};
@@ -443,9 +443,13 @@ pub(crate) fn compose(
             In::Absent => return Err(Error::new(Cause::Argument("an input is missing".into())).in_op(op.name)),
         });
     }
-    let v = f(&Rule(&c), &vs);
+    let v = {
+        let _part = PartOf::enter(op.name);
+        f(&Rule(&c), &vs)
+    };
     match (c.error.into_inner(), c.values.get(v)) {
-        (Some(e), _) => Err(e.of_op(op.name)),
+        // Whichever op found it: users know the one that they called.
+        (Some(e), _) => Err(explain(e.of_op(""), op, ins)),
         (None, Some(a)) => Ok(SmallVec::from_iter([a])),
         (None, None) => Err(Error::new(Cause::Argument("at least one array is needed".into())).in_op(op.name)),
     }

@@ -157,6 +157,26 @@ fn split_devices(op: &'static Op, a: Device, b: Device) -> Error {
     Error::new(Cause::Device(text)).in_op(op.name)
 }
 
+/// While this lives, errors of ops name the op that they are part of; an outer one that is named already stays.
+pub(crate) struct PartOf(&'static str);
+
+impl PartOf {
+    pub(crate) fn enter(name: &'static str) -> PartOf {
+        let outer = tls().part_of.get();
+        PartOf::set(if outer.is_empty() { name } else { outer })
+    }
+
+    /// Whatever was named before: for work that was queued elsewhere, perhaps as part of nothing.
+    pub(crate) fn set(name: &'static str) -> PartOf {
+        PartOf(tls().part_of.replace(name))
+    }
+}
+impl Drop for PartOf {
+    fn drop(&mut self) {
+        tls().part_of.set(self.0);
+    }
+}
+
 /// An error of a call: names the op, its inputs and, where it is known, the line.
 #[cold]
 pub(crate) fn explain(e: Error, op: &'static Op, ins: &[In<'_>]) -> Error {
@@ -170,8 +190,14 @@ pub(crate) fn explain(e: Error, op: &'static Op, ins: &[In<'_>]) -> Error {
             | Cause::Attribute { .. }
             | Cause::Overflow(_)
     );
-    let e = e.in_op(op.name);
-    if told { e } else { e.with_inputs(ins.iter().filter_map(|i| i.array()).map(|a| (*a.shape(), a.dtype()))) }
+    let outer = tls().part_of.get();
+    let e = e.in_op(if outer.is_empty() { op.name } else { outer });
+    // Users do not know the shapes inside of what they called.
+    if told || !outer.is_empty() {
+        e
+    } else {
+        e.with_inputs(ins.iter().filter_map(|i| i.array()).map(|a| (*a.shape(), a.dtype())))
+    }
 }
 
 pub fn invoke_on(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, device: Device) -> Result<Outs> {

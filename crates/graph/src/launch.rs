@@ -2,7 +2,7 @@
 use crate::array::NDArray;
 use crate::beside::Beside;
 use crate::host;
-use crate::invoke::{In, call_kernel, call_over, explain, out_views};
+use crate::invoke::{In, PartOf, call_kernel, call_over, explain, out_views};
 use gluonish_base::tls::tls;
 use gluonish_base::{Error, Result, Scalar, Site, pool, profiler};
 use gluonish_engine::{Device, Lane, Push, Var, Write, engine};
@@ -188,7 +188,9 @@ impl Launch {
         cx.threads = threads_for(cost);
         let owned: SmallVec<[Owned; 3]> = ins.iter().map(Owned::of).collect();
         let (held, attrs) = (outs.iter().cloned().collect::<SmallVec<[NDArray; 1]>>(), attrs.clone());
+        let part_of = tls().part_of.get();
         let work = move || {
+            let _part = PartOf::set(part_of);
             let ins: SmallVec<[In<'_>; 3]> = owned.iter().map(Owned::borrow).collect();
             let mut views = out_views(&held, mode);
             guarded(op, &ins, || call_kernel(op, &cx, &ins, &mut views, &attrs))

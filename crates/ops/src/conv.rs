@@ -130,7 +130,7 @@ fn shape_error(text: String) -> gluonish_base::Error {
 }
 
 /// Larger distances would leave the range of the arithmetic on places.
-const LARGEST: isize = i32::MAX as isize;
+pub(crate) const LARGEST: isize = i32::MAX as isize;
 
 /// What to write where one number was given for several spatial axes; nothing where that is not what is wrong.
 pub(crate) fn number_for_each(name: &str, list: &Dims, spatial: usize) -> String {

@@ -1,7 +1,7 @@
 //! Pooling. The gradients of the largest value and of the sum are rows, each linear in what comes in, and each the other's
 //! gradient; the other kinds are made of these.
 use crate::attr::Attr;
-use crate::conv::{LAYOUTS, axes, is_last, number_for_each, parts, per_axis};
+use crate::conv::{LARGEST, LAYOUTS, axes, is_last, number_for_each, parts, per_axis};
 use crate::cost::Cost;
 use crate::def::{Body, Call, DATA, Input, Meta, Metas, Op, input, rows, x};
 use crate::infer::require_float;
@@ -104,10 +104,10 @@ fn plan(attrs: &Attrs, data: &Dims) -> Result<Plan> {
         return Ok(Plan { kernel: size, stride: ones, pad: zeros, out: ones, channels_last });
     }
     let kernel = attrs.ints(KERNEL).copied().unwrap_or(Dims::EMPTY);
-    if kernel.len() != spatial || kernel.iter().any(|k| !(1..=i32::MAX as isize).contains(k)) {
+    if kernel.len() != spatial || kernel.iter().any(|k| !(1..=LARGEST).contains(k)) {
         let hint = number_for_each("kernel", &kernel, spatial);
         return Err(refuse(format!(
-            "kernel={kernel} must be {spatial} positive numbers, at most 2147483647, for data of shape {data}{hint}"
+            "kernel={kernel} must be {spatial} positive numbers, at most {LARGEST}, for data of shape {data}{hint}"
         )));
     }
     let stride = per_axis(attrs, STRIDE, "stride", spatial, 1, 1)?;
@@ -180,12 +180,15 @@ fn pooled(r: &Rule<'_>, attrs: &Attrs, data: V, whole_windows: bool) -> V {
     let of = |op: &'static Op, v: V, mean: bool| r.call(op, &[v], &plan.attrs(plan.out, mean, attrs.bool(COUNT_PAD)));
     match (kind, p) {
         (MAX, _) => of(&POOL_MAX, data, false),
-        (LP, Some(p)) if p >= 1 => {
+        (LP, Some(p)) if (1..=LARGEST as i64).contains(&p) => {
             let p = p as f64;
             r.gathered(data, |x| r.pow(of(&POOL_SUM, r.pow(r.unary_op(&crate::rows::ABS, x), p), false), 1.0 / p))
         }
         (LP, _) => {
-            r.0.fail(refuse("pool_type='lp' needs a positive p_value".into()));
+            let given = p.map_or_else(|| "None".to_string(), |p| p.to_string());
+            r.0.fail(refuse(format!(
+                "p_value={given} is not valid: pool_type='lp' needs a number from 1 to {LARGEST}"
+            )));
             data
         }
         (AVG, _) if whole_windows => {

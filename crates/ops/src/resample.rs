@@ -1,6 +1,6 @@
 //! Patches of images as columns, images of another size, and layers whose filters differ from place to place.
 use crate::attr::Attr;
-use crate::conv::per_axis;
+use crate::conv::{number_for_each, per_axis};
 use crate::cost::Cost;
 use crate::def::{Body, Call, DATA, Input, InputKind, Meta, Metas, Op, input, optional, parameter, rows};
 use crate::infer::require_float;
@@ -43,7 +43,9 @@ impl Patches {
             return Err(value(format!("kernel={kernel} must be one to three numbers from 1 to {LARGEST}")));
         }
         if size.len() != n {
-            return Err(shape_error(format!("kernel={kernel} does not fit images of {} spatial axes", size.len())));
+            let hint = number_for_each("kernel", &kernel, size.len());
+            let text = format!("kernel={kernel} does not fit images of {} spatial axes{hint}", size.len());
+            return Err(shape_error(text));
         }
         let stride = per_axis(attrs, at + 1, "stride", n, 1, 1)?;
         let dilate = per_axis(attrs, at + 2, "dilate", n, 1, 1)?;
@@ -211,6 +213,8 @@ const HEIGHT: usize = 0;
 const SCALE_HEIGHT: usize = 2;
 const MODE: usize = 4;
 const CORNERS: usize = 5;
+/// Of the modes, which asks an array for the size. Those before it know scales.
+const LIKE: u8 = 2;
 
 /// The height and width that a call asks for.
 fn resized(a: &Attrs, shape: &Dims, like: Option<Dims>) -> Result<Dims> {
@@ -220,9 +224,9 @@ fn resized(a: &Attrs, shape: &Dims, like: Option<Dims>) -> Result<Dims> {
     let mode = a.choice(MODE);
     let mut size = Dims::of(&shape[2..]);
     match (mode, like) {
-        (2, Some(l)) if l.len() == 4 => return Ok(Dims::of(&l[2..])),
-        (2, Some(l)) => return Err(shape_error(format!("like of shape {l} must have 4 axes"))),
-        (2, None) => return Err(Cause::Argument("mode='like' needs the input like".into()).into()),
+        (LIKE, Some(l)) if l.len() == 4 => return Ok(Dims::of(&l[2..])),
+        (LIKE, Some(l)) => return Err(shape_error(format!("like of shape {l} must have 4 axes"))),
+        (LIKE, None) => return Err(Cause::Argument("mode='like' needs the input like".into()).into()),
         (_, Some(_)) => {
             return Err(Cause::Argument(format!("like is given, but mode is '{}'", MODES[mode as usize])).into());
         }
@@ -247,8 +251,13 @@ fn resized(a: &Attrs, shape: &Dims, like: Option<Dims>) -> Result<Dims> {
             (5, _) => n - (n + 1) % 2,
             _ => n + (n + 1) % 2,
         };
-        if !(1..=LARGEST).contains(&size[i]) || n == 0 {
-            let text = format!("data of {name} {n} cannot be resized to {name} {}", size[i]);
+        let by = scale.filter(|_| mode < LIKE);
+        if !(1..=LARGEST).contains(&size[i]) || n == 0 || by.is_some_and(f64::is_nan) {
+            let how = match by {
+                Some(s) => format!("by scale_{name}={s:?}"),
+                None => format!("to {name} {}", size[i]),
+            };
+            let text = format!("data of {name} {n} cannot be resized {how}: a {name} is from 1 to {LARGEST}");
             return Err(shape_error(text));
         }
     }

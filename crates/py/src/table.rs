@@ -1,6 +1,6 @@
 //! The op table as Python sees it: callables, documentation, and rows as plain data.
 use crate::error::{argument, guarded, to_py};
-use crate::native::{Arg, Face, Operand, attrs_from_dict, make, own};
+use crate::native::{Arg, Face, Operand, attrs_from_dict, ints_of, make, own};
 use gluonish_base::{Cause, DType, Error};
 use gluonish_engine::Device;
 use gluonish_graph::{In, NDArray, invoke as invoke_op, invoke_into, invoke_into_all, invoke_on};
@@ -274,20 +274,43 @@ fn conv_lanes() -> usize {
     conv::lanes::<f32>()
 }
 
+/// Sizes for `conv_choice`, each what an axis can have; `otherwise` where none are given.
+fn sizes<const N: usize>(name: &str, o: Option<&Bound<'_, PyAny>>, otherwise: [usize; N]) -> PyResult<[usize; N]> {
+    let Some(o) = o else { return Ok(otherwise) };
+    let given = ints_of(o).filter(|d| d.len() == N && d.checked_size().is_some());
+    let Some(given) = given else {
+        let (many, most) = (if N == 1 { "a size".into() } else { format!("{N} sizes") }, isize::MAX / 8);
+        let text = format!(
+            "{name}={} is not valid: expected {many} of at least 0, whose product is at most {most}",
+            o.repr()?
+        );
+        return Err(argument("conv_choice", text));
+    };
+    let mut all = otherwise;
+    all.iter_mut().zip(given.iter()).for_each(|(to, v)| *to = *v as usize);
+    Ok(all)
+}
+
 /// The algorithm of a convolution of float32 images: `pass_` is `result`, `images` or `filters`, shapes have four axes.
 #[pyfunction]
-#[pyo3(signature = (images, filters, stride=(1, 1), dilate=(1, 1), pad=(0, 0), groups=1, pass_="result", blocked=false))]
+#[pyo3(
+    signature = (images, filters, stride=None, dilate=None, pad=None, groups=None, pass_="result", blocked=false),
+    text_signature = "(images, filters, stride=(1, 1), dilate=(1, 1), pad=(0, 0), groups=1, pass_='result', blocked=False)"
+)]
 #[allow(clippy::too_many_arguments)] // one for each part of the shape, by name
 fn conv_choice(
-    images: [usize; 4],
-    filters: [usize; 4],
-    stride: (usize, usize),
-    dilate: (usize, usize),
-    pad: (usize, usize),
-    groups: usize,
+    images: &Bound<'_, PyAny>,
+    filters: &Bound<'_, PyAny>,
+    stride: Option<&Bound<'_, PyAny>>,
+    dilate: Option<&Bound<'_, PyAny>>,
+    pad: Option<&Bound<'_, PyAny>>,
+    groups: Option<&Bound<'_, PyAny>>,
     pass_: &str,
     blocked: bool,
 ) -> PyResult<&'static str> {
+    let (images, filters) = (sizes("images", Some(images), [0; 4])?, sizes("filters", Some(filters), [0; 4])?);
+    let (stride, dilate) = (sizes("stride", stride, [1, 1])?, sizes("dilate", dilate, [1, 1])?);
+    let (pad, [groups]) = (sizes("pad", pad, [0, 0])?, sizes("groups", groups, [1])?);
     let pass = match pass_ {
         "result" => conv::Pass::Result,
         "images" => conv::Pass::Images,
@@ -295,16 +318,16 @@ fn conv_choice(
         _ => return Err(argument("conv_choice", format!("pass_='{pass_}' must be result, images or filters"))),
     };
     let wrong = |text: String| Err(argument("conv_choice", text));
-    if stride.0 == 0 || stride.1 == 0 || dilate.0 == 0 || dilate.1 == 0 || groups == 0 {
+    if stride.contains(&0) || dilate.contains(&0) || groups == 0 {
         return wrong(format!("stride={stride:?}, dilate={dilate:?} and groups={groups} must be 1 or more"));
     }
     if filters[1].checked_mul(groups) != Some(images[1]) || !filters[0].is_multiple_of(groups) {
         return wrong(format!("filters {filters:?} do not fit images {images:?} in groups={groups}"));
     }
     let how = conv::How {
-        stride: [1, stride.0, stride.1],
-        dilate: [1, dilate.0, dilate.1],
-        pad: [0, pad.0, pad.1],
+        stride: [1, stride[0], stride[1]],
+        dilate: [1, dilate[0], dilate[1]],
+        pad: [0, pad[0], pad[1]],
         groups,
         channels_last: false,
     };

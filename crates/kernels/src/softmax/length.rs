@@ -1,9 +1,10 @@
 //! Softmax of the first values of each row: how many, another array says.
 use super::{Step, run};
 use crate::convert::cast_fn;
+use crate::index::embedding::position;
+use crate::index::positions::in_order;
 use crate::view::{Cx, Mode, Out, View};
-use gluonish_base::{Cause, DType, Dims, Result, pool};
-use std::sync::OnceLock;
+use gluonish_base::{Cause, DType, Dims, Result};
 
 /// Rows that one thread takes at a time.
 const ROWS: usize = 32;
@@ -23,14 +24,10 @@ pub fn softmax_of_length(
     if x.size == 0 {
         return Ok(());
     }
-    let failed = OnceLock::new();
-    pool::run(rows.div_ceil(ROWS), cx.threads, |c| {
+    in_order(rows.div_ceil(ROWS), cx.threads, |c| {
         let job = &job;
-        if let Err(e) = (c * ROWS..rows.min((c + 1) * ROWS)).try_for_each(|row| job.row(row)) {
-            let _ = failed.set(e);
-        }
-    });
-    failed.into_inner().map_or(Ok(()), Err)
+        (c * ROWS..rows.min((c + 1) * ROWS)).try_for_each(|row| job.row(row))
+    })
 }
 
 struct Job<'a> {
@@ -54,7 +51,7 @@ impl Job<'_> {
             length_at += place * self.length.strides[if d > self.axis { d - 1 } else { d }];
         }
         let n = self.x.shape[self.axis];
-        let kept = self.length_at(length_at)?.min(n);
+        let kept = self.length_at(length_at, row)?.min(n);
         let part = |v: &View<'_>, at: isize, from: isize, shape: &Dims, strides: &Dims| {
             let bytes = (at + from * v.strides[self.axis]) * v.dtype.size() as isize;
             Part { ptr: v.ptr.wrapping_offset(bytes), dtype: v.dtype, shape: *shape, strides: *strides }
@@ -78,7 +75,8 @@ impl Job<'_> {
         Ok(())
     }
 
-    fn length_at(&self, at: isize) -> Result<isize> {
+    /// The length at an offset, which is that of a row.
+    fn length_at(&self, at: isize, row: usize) -> Result<isize> {
         let mut n = 0f64;
         let from = self.length.ptr.wrapping_offset(at * self.length.dtype.size() as isize);
         // SAFETY: `at` is the place of an element of the view, which is readable as its type.
@@ -86,7 +84,9 @@ impl Job<'_> {
         if n >= 0.0 && n.fract() == 0.0 {
             return Ok(n as isize);
         }
-        Err(Cause::Value(format!("length holds {n}: a whole number of at least 0 is needed")).into())
+        let place = position(row, self.length.shape);
+        Err(Cause::Value(format!("length {n} at position {place} is not valid: expected a whole number of at least 0"))
+            .into())
     }
 }
 
