@@ -219,8 +219,10 @@ impl Plan {
         let shared = Shared { threads, images, pieces, blocks: s.blocks, vectors };
         let cut = shared.cut(bands, most, large, filters > under);
         let is_far = images * grid[0] * grid[1] * s.blocks * S::LANES * value > NEAR;
-        // Under one tap a tile takes a few places of each plane: too few for the processor to guess what comes next.
-        let asks = unit > 1 && s.taps == [[0, 0]] && images.saturating_mul(under) > NEAR;
+        // Under one tap, or with a stride, a tile takes a few places of each plane, or not neighbours: the processor does not
+        // guess what comes next.
+        let jumps = s.taps == [[0, 0]] || s.step != [1, 1];
+        let asks = unit > 1 && jumps && images.saturating_mul(under) > NEAR;
         Some(Plan { flat, grid, cut, pixels, vectors, step, depth, is_far, asks })
     }
 }
