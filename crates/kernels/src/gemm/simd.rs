@@ -78,6 +78,12 @@ pub trait Body {
     unsafe fn run(self) -> Self::Out;
 }
 
+/// Bytes of a line of the cache.
+const LINE: usize = 64;
+/// Steps before their turn that vectors of a stream are asked for: from the second-level cache they come in time, and from
+/// the third-level one sooner.
+const AHEAD: isize = 16;
+
 /// Vectors of one element type in one instruction set.
 ///
 /// # Safety of all methods
@@ -114,6 +120,18 @@ pub trait Simd: Copy + Send + Sync + 'static {
         unsafe { Self::splat(*p.add(i)) }
     }
     unsafe fn load(p: *const Self::T) -> Self::V;
+    /// `load` from a stream whose steps are `by` elements apart: what comes `AHEAD` steps later is asked for, where a vector is
+    /// a whole line of the cache. The processor, which guesses it too, is often late.
+    #[inline(always)]
+    unsafe fn stream(p: *const Self::T, by: isize) -> Self::V {
+        // SAFETY: the caller's; what is asked for may lie anywhere.
+        unsafe {
+            if const { Self::LANES * size_of::<Self::T>() == LINE } {
+                Self::prefetch(p.wrapping_offset(AHEAD * by));
+            }
+            Self::load(p)
+        }
+    }
     /// The first `lanes` (1 to `LANES`) elements, then zeros.
     unsafe fn load_part(p: *const Self::T, lanes: usize) -> Self::V;
     unsafe fn store(p: *mut Self::T, x: Self::V);

@@ -108,7 +108,7 @@ unsafe fn multiply<S: Simd, const M: usize, const NV: usize, W: Walk<S::T>>(
             () => {
                 let mut bv = [S::splat(S::T::default()); NV];
                 for v in 0..NV {
-                    bv[v] = S::load(b.add(v * S::LANES));
+                    bv[v] = S::stream(b.add(v * S::LANES), b_stride);
                 }
                 unrolled!(M, i, {
                     let x = a.spread::<S>(i, M);

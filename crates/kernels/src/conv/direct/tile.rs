@@ -130,7 +130,7 @@ impl<S: Simd, const P: usize, const V: usize, const STEP: usize, const VECTORS: 
                     let x = $x;
                     let mut f = [zero; V];
                     for v in 0..V {
-                        f[v] = S::load(w.add(v * next));
+                        f[v] = S::stream(w.add(v * next), S::LANES as isize);
                     }
                     repeat!(P, i, {
                         let b = S::splat(*x.add(i * step));
