@@ -347,7 +347,10 @@ for _mode in ("instance", "channel", "spatial"):
         attrs={"mode": _mode},
         grad=(0,),
         edge=[((0, 3, 2),), ((2, 5, 3, 2),)],
-        bad=[refuse("L2Normalization", "(3,)", "mode='spatial'", shapes=((3,),), mode="spatial")],
+        bad=[
+            refuse("L2Normalization", "(3,)", "mode='spatial'", shapes=((3,),), mode="spatial"),
+            refuse("L2Normalization", "eps=-1", eps=-1.0),
+        ],
         **_HOW,
     )
 for _attrs in ({"nsize": 3}, {"nsize": 5, "alpha": 0.3, "beta": 0.5, "knorm": 1.5}, {"nsize": 1}):

@@ -241,4 +241,4 @@ for _attrs in ({}, {"offset": 7, "interleaved": True}, {"base": 100.0, "inverse"
     sample("rotary_embedding", real(2, 5, 3, 6), ref=_rotary, attrs=_attrs, grad=(0,), big=((2, 4, 100, 64),),
            edge=[((0, 5, 3, 6),), ((1, 4, 2),) if "axis" not in _attrs else ((1, 4, 2, 4),)],
            bad=[refuse("even size", "(2, 5, 3, 5)", shapes=((2, 5, 3, 5),)), refuse("axis=-1", axis=-1),
-                refuse("base", base=0.0)], **_HOW)  # fmt: skip
+                refuse("base", base=0.0), refuse("offset=9007199254740993", offset=(1 << 53) + 1)], **_HOW)  # fmt: skip

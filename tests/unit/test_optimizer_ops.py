@@ -130,9 +130,61 @@ def test_nothing_changes_when_something_is_wrong():
         nd.adam_update(w, g, m, v, out=w)
     with pytest.raises(mx.MXNetError, match="broadcast view"):
         nd.sgd_mom_update(w, g, nd.ones((1, 7), dtype="float64").broadcast_to((5, 7)), lr=0.1)
-    with pytest.raises(ArgumentError, match="2 weights need as many numbers, got 1"):
-        nd.multi_sgd_update(w, g, m, v, lrs=[0.1], wds=[0, 0], num_weights=2)
+    with pytest.raises(ArgumentError, match="share memory"):
+        nd.multi_sgd_update(w, g, w, g, lrs=[0.1, 0.1], wds=[0, 0], num_weights=2, out=[w, w])
     close([w, g, m, v], hosts, 0)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [({"lrs": [0.1]}, r"lrs=\[0.1\] is not valid: expected a number for each of 2 weights"),
+     ({"lrs": None}, "lrs=None is not valid"), ({"lrs": 0.1}, "lrs=0.1 is not valid"), ({"wds": ["a", 0]}, "wds="),
+     ({"wds": "12"}, "wds='12' is not valid"), ({"num_weights": "1"}, "num_weights='1' is not valid"),
+     ({"num_weights": None}, "num_weights=None"), ({"num_weights": -1}, "num_weights=-1"),
+     ({"num_weights": True}, "num_weights=True"), ({"num_weights": 3}, r"needs 6 arrays \(weight, grad of each\)")],
+)  # fmt: skip
+def test_lists_of_many_weights(wrong, says):
+    hosts, arrays = made(4)
+    with pytest.raises(ArgumentError, match=f"^multi_sgd_update: .*{says}"):
+        nd.multi_sgd_update(*arrays, **{"lrs": [0.1, 0.1], "wds": [0, 0], "num_weights": 2, **wrong})
+    with pytest.raises(TypeError, match=r"multi_sgd_update\(\).*momentun"):
+        nd.multi_sgd_update(*arrays, lrs=[0.1, 0.1], wds=[0, 0], num_weights=2, momentun=3)
+    close(arrays, hosts, 0)
+
+
+@pytest.mark.parametrize("step", [0, -1, 1.5, None, "x", True])
+def test_updates_are_numbered_from_one(step):
+    hosts, arrays = made(4)
+    lists = [[x] for x in arrays]
+    with pytest.raises(ArgumentError, match=r"^multi_lamb_update: step_count\[0\]=.* is not valid: expected an int"):
+        nd.contrib.multi_lamb_update(*lists, [step], [0.1], [0], out=lists[0])
+    with pytest.raises(ArgumentError, match=r"^multi_lamb_update: step_count=None"):
+        nd.contrib.multi_lamb_update(*lists, None, [0.1], [0], out=lists[0])
+    close(arrays, hosts, 0)
+
+
+@pytest.mark.parametrize("step", [0, -1, 1.5, float("nan")])
+def test_numbers_of_updates_in_an_array(step):
+    lists = [[x] for x in made(4)[1]]
+    with pytest.raises(ArgumentError, match=r"step_count\[0\]=.* is not valid: expected an integer of at least 1"):
+        nd.contrib.multi_lamb_update(*lists, nd.array([step]), [0.1], [0])[0].wait_to_read()
+
+
+def test_lists_of_arrays_are_of_one_length():
+    _, arrays = made(4)
+    lists = [[x] for x in arrays]
+    rest = (nd.array([1.0]), [0.1], [0], [1])
+    for i in range(4):
+        longer = [x * (2 if k == i else 1) for k, x in enumerate(lists)]
+        with pytest.raises(
+            ArgumentError, match=r"^multi_adamw_update: . weights need as many arrays in each list, got \["
+        ):
+            nd.contrib.multi_adamw_update(*longer, *rest)
+        assert len(nd.contrib.multi_adamw_update(*longer, *rest, size=1)) == 1
+        with pytest.raises(ArgumentError, match=r"^multi_adamw_update: (weights|grads|mean|var)=None is not valid"):
+            nd.contrib.multi_adamw_update(*(None if k == i else x for k, x in enumerate(lists)), *rest)
+    with pytest.raises(ArgumentError, match=r"^multi_adamw_update: size=-1 is not valid"):
+        nd.contrib.multi_adamw_update(*lists, *rest, size=-1)
 
 
 def test_a_step_is_not_recorded():

@@ -46,6 +46,9 @@ fn mixed(r: &Rule<'_>, attention: V, v: V) -> Result<V> {
     Ok(r.reshape(y, Dims::of(&[a[1], b[0] / heads, heads * b[2]])))
 }
 
+/// Positions up to here are exact as floating-point numbers.
+const EXACT: i64 = 1 << 53;
+
 const QKV: &[Input] = &[input("queries_keys_values")];
 const QKV_ATTENTION: &[Input] = &[input("queries_keys_values"), input("attention")];
 const Q_KV: &[Input] = &[input("queries"), input("keys_values")];
@@ -98,7 +101,7 @@ rows! {
         }))
         .attrs(&[
             Attr::int("axis", -2, "The axis of positions."),
-            Attr::int("offset", 0, "Position of the first element along it."),
+            Attr::int("offset", 0, "Position of the first element along it.").between(-EXACT, EXACT),
             Attr::float("base", 10000.0, "What the angles of later pairs are smaller by.").within(1e-3, 1e12),
             Attr::bool("interleaved", false, "Whether neighbours are a pair; else a value of the first half and its counterpart in the second."),
             Attr::bool("inverse", false, "Turn the other way round."),

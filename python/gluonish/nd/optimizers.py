@@ -1,6 +1,7 @@
 """Steps of optimizers over many weights, as MXNet calls them: lists of numbers become arrays, one for each list."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from operator import index
 from typing import Any
 
 from gluonish import _core
@@ -26,7 +27,14 @@ Arrays = Sequence[NDArray]
 
 
 def multi_sgd_update(
-    *data: Any, lrs: Numbers, wds: Numbers, num_weights: int = 1, out: Any = None, name: str | None = None, **how: float
+    *data: Any,
+    lrs: Numbers,
+    wds: Numbers,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    num_weights: int = 1,
+    out: Any = None,
+    name: str | None = None,
 ) -> list[NDArray]:
     """`sgd_update` of many weights: ``data`` is weight, gradient, weight, gradient, ...
 
@@ -36,27 +44,54 @@ def multi_sgd_update(
     >>> [x.tolist() for x in w]
     [[0.5, 0.5], [0.75, 0.75, 0.75]]
     """
+    how = {"rescale_grad": rescale_grad, "clip_gradient": clip_gradient}
     return _preloaded("multi_sgd_update", data, lrs, wds, num_weights, out, how)
 
 
 def multi_sgd_mom_update(
-    *data: Any, lrs: Numbers, wds: Numbers, num_weights: int = 1, out: Any = None, name: str | None = None, **how: float
+    *data: Any,
+    lrs: Numbers,
+    wds: Numbers,
+    momentum: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    num_weights: int = 1,
+    out: Any = None,
+    name: str | None = None,
 ) -> list[NDArray]:
     """`sgd_mom_update` of many weights: ``data`` is weight, gradient, momentum, weight, ..."""
+    how = {"momentum": momentum, "rescale_grad": rescale_grad, "clip_gradient": clip_gradient}
     return _preloaded("multi_sgd_mom_update", data, lrs, wds, num_weights, out, how)
 
 
 def multi_mp_sgd_update(
-    *data: Any, lrs: Numbers, wds: Numbers, num_weights: int = 1, out: Any = None, name: str | None = None, **how: float
+    *data: Any,
+    lrs: Numbers,
+    wds: Numbers,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    num_weights: int = 1,
+    out: Any = None,
+    name: str | None = None,
 ) -> list[NDArray]:
     """`mp_sgd_update` of many weights: ``data`` is weight, gradient, weight in float32, weight, ..."""
+    how = {"rescale_grad": rescale_grad, "clip_gradient": clip_gradient}
     return _preloaded("multi_mp_sgd_update", data, lrs, wds, num_weights, out, how)
 
 
 def multi_mp_sgd_mom_update(
-    *data: Any, lrs: Numbers, wds: Numbers, num_weights: int = 1, out: Any = None, name: str | None = None, **how: float
+    *data: Any,
+    lrs: Numbers,
+    wds: Numbers,
+    momentum: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    num_weights: int = 1,
+    out: Any = None,
+    name: str | None = None,
 ) -> list[NDArray]:
     """`mp_sgd_mom_update` of many weights: ``data`` is weight, gradient, momentum, weight in float32, weight, ..."""
+    how = {"momentum": momentum, "rescale_grad": rescale_grad, "clip_gradient": clip_gradient}
     return _preloaded("multi_mp_sgd_mom_update", data, lrs, wds, num_weights, out, how)
 
 
@@ -81,8 +116,8 @@ def multi_adamw_update(
     >>> multi_adamw_update(w, g, m, v, 0.0, [0.1], [0.0], [1.0])[0].tolist()  # by 0: nothing happens
     [1.0, 1.0]
     """
-    tensors = _zipped("multi_adamw_update", size, weights, grads, mean, var)
-    return _adamw("_multi_adamw_update", tensors, rescale_grad, (lrs, wds, etas), out, how)
+    tensors = _zipped("multi_adamw_update", "size", size, weights=weights, grads=grads, mean=mean, var=var)
+    return _adamw("multi_adamw_update", tensors, rescale_grad, {"lrs": lrs, "wds": wds, "etas": etas}, out, how)
 
 
 def multi_mp_adamw_update(
@@ -101,8 +136,10 @@ def multi_mp_adamw_update(
     **how: float,
 ) -> list[NDArray]:
     """`contrib.mp_adamw_update` of many weights, the first ``size`` of them (0: all)."""
-    tensors = _zipped("multi_mp_adamw_update", size, weights, grads, mean, var, weights32)
-    return _adamw("_multi_mp_adamw_update", tensors, rescale_grad, (lrs, wds, etas), out, how)
+    tensors = _zipped(
+        "multi_mp_adamw_update", "size", size, weights=weights, grads=grads, mean=mean, var=var, weights32=weights32
+    )
+    return _adamw("multi_mp_adamw_update", tensors, rescale_grad, {"lrs": lrs, "wds": wds, "etas": etas}, out, how)
 
 
 def multi_lamb_update(
@@ -127,8 +164,8 @@ def multi_lamb_update(
     >>> round(multi_lamb_update(w, g, m, v, [1], [0.1], [0.0])[0][0].item(), 4)
     0.9
     """
-    tensors = _zipped("multi_lamb_update", num_tensors, weights, grads, mean, var)
-    return _many("_multi_lamb_update", tensors, (lrs, wds, step_count), out, how)
+    tensors = _zipped("multi_lamb_update", "num_tensors", num_tensors, weights=weights, grads=grads, mean=mean, var=var)
+    return _lamb("multi_lamb_update", tensors, step_count, {"lrs": lrs, "wds": wds}, out, how)
 
 
 def multi_mp_lamb_update(
@@ -146,25 +183,62 @@ def multi_mp_lamb_update(
     **how: float,
 ) -> list[NDArray]:
     """LAMB over many narrow weights that have copies in float32."""
-    tensors = _zipped("multi_mp_lamb_update", num_tensors, weights, grads, mean, var, weights32)
-    return _many("_multi_mp_lamb_update", tensors, (lrs, wds, step_count), out, how)
+    tensors = _zipped(
+        "multi_mp_lamb_update",
+        "num_tensors",
+        num_tensors,
+        weights=weights,
+        grads=grads,
+        mean=mean,
+        var=var,
+        weights32=weights32,
+    )
+    return _lamb("multi_mp_lamb_update", tensors, step_count, {"lrs": lrs, "wds": wds}, out, how)
+
+
+# What each weight has among the arrays.
+_EACH = {
+    "multi_sgd_update": ("weight", "grad"),
+    "multi_sgd_mom_update": ("weight", "grad", "mom"),
+    "multi_mp_sgd_update": ("weight", "grad", "weight32"),
+    "multi_mp_sgd_mom_update": ("weight", "grad", "mom", "weight32"),
+}
 
 
 def _preloaded(
     name: str, data: tuple[Any, ...], lrs: Numbers, wds: Numbers, count: int, out: Any, how: dict[str, float]
 ) -> list[NDArray]:
     arrays = list(data[0]) if len(data) == 1 and isinstance(data[0], (list, tuple)) else list(data)
-    lists = [_list(values, count, arrays, name) for values in (lrs, wds)]
+    each, count = _EACH[name], _counted(name, "num_weights", count, 1)
+    if len(arrays) != count * len(each):
+        wanted = f"{count * len(each)} arrays ({', '.join(each)} of each)"
+        raise ArgumentError(f"{name}: num_weights={count} needs {wanted}, got {len(arrays)}")
+    lists = [_list(name, what, values, count, arrays) for what, values in (("lrs", lrs), ("wds", wds))]
     made = _core.invoke(f"preloaded_{name}", arrays + lists, {"num_weights": count, **how}, out)
     return made if isinstance(made, list) else [made]
 
 
-def _zipped(name: str, count: int, *lists: Arrays) -> list[Arrays]:
-    """The arrays of each weight."""
-    wanted = count or len(lists[0])
-    if any(len(arrays) < wanted for arrays in lists):
-        raise ArgumentError(f"{name}: {wanted} weights need as many arrays in each list, got {[len(x) for x in lists]}")
-    return [[arrays[i] for arrays in lists] for i in range(wanted)]
+def _counted(name: str, what: str, count: Any, least: int) -> int:
+    if isinstance(count, bool) or not hasattr(count, "__index__") or index(count) < least:
+        raise ArgumentError(f"{name}: {what}={count!r} is not valid: expected an integer of at least {least}")
+    return index(count)
+
+
+def _is_list(values: Any) -> bool:
+    return isinstance(values, Collection) and not isinstance(values, (str, NDArray))
+
+
+def _zipped(name: str, what: str, count: int, **lists: Arrays) -> list[Arrays]:
+    """The arrays of each weight: of so many, or with a count of 0 of all."""
+    for argument, arrays in lists.items():
+        if not _is_list(arrays):
+            raise ArgumentError(f"{name}: {argument}={arrays!r} is not valid: expected a list of arrays")
+    lengths = [len(arrays) for arrays in lists.values()]
+    count = _counted(name, what, count, 0)
+    wanted = count or lengths[0]
+    if min(lengths) < wanted or (not count and max(lengths) > wanted):
+        raise ArgumentError(f"{name}: {wanted} weights need as many arrays in each list, got {lengths}")
+    return [[arrays[i] for arrays in lists.values()] for i in range(wanted)]
 
 
 @beside
@@ -172,25 +246,39 @@ def _adamw(
     name: str,
     tensors: list[Arrays],
     rescale: float | NDArray,
-    lists: tuple[Numbers, ...],
+    lists: dict[str, Numbers],
     out: Any,
     how: dict[str, float],
 ) -> list[NDArray]:
     factor = array_of(rescale, name).reshape(-1) if isinstance(rescale, NDArray) else array([rescale], dtype="float64")
-    return _many(name, tensors, (*lists, factor.broadcast_to((len(tensors),))), out, how)
+    return _many(name, tensors, {**lists, "rescale_grad": factor.broadcast_to((len(tensors),))}, out, how)
 
 
-def _many(name: str, tensors: list[Arrays], lists: Sequence[Numbers], out: Any, how: dict[str, float]) -> list[NDArray]:
+def _lamb(
+    name: str, tensors: list[Arrays], steps: Numbers, lists: dict[str, Numbers], out: Any, how: dict[str, float]
+) -> list[NDArray]:
+    if _is_list(steps):
+        steps = [_counted(name, f"step_count[{i}]", step, 1) for i, step in enumerate(steps)]
+    return _many(name, tensors, {**lists, "step_count": steps}, out, how)
+
+
+def _many(
+    name: str, tensors: list[Arrays], lists: dict[str, Numbers], out: Any, how: dict[str, float]
+) -> list[NDArray]:
     arrays = [x for tensor in tensors for x in tensor]
-    numbers = [_list(values, len(tensors), arrays, name) for values in lists]
-    made = _core.invoke(name, arrays + numbers, {"num_weights": len(tensors), **how}, out)
+    numbers = [_list(name, what, values, len(tensors), arrays) for what, values in lists.items()]
+    made = _core.invoke(f"_{name}", arrays + numbers, {"num_weights": len(tensors), **how}, out)
     return made if isinstance(made, list) else [made]
 
 
-def _list(values: Numbers, count: int, arrays: Sequence[NDArray], name: str) -> NDArray:
+def _list(name: str, what: str, values: Numbers, count: int, arrays: Sequence[NDArray]) -> NDArray:
     """A number for each weight, in double precision as Python's are, where the weights are."""
     if isinstance(values, NDArray):
         return values
-    if len(values) != count:
-        raise ArgumentError(f"{name.lstrip('_')}: {count} weights need as many numbers, got {len(values)}")
-    return array(list(values), dtype="float64", ctx=arrays[0].context if arrays else None)
+    try:
+        numbers = [float(value) for value in values] if _is_list(values) else []
+    except (TypeError, ValueError):
+        numbers = []
+    if len(numbers) != count:
+        raise ArgumentError(f"{name}: {what}={values!r} is not valid: expected a number for each of {count} weights")
+    return array(numbers, dtype="float64", ctx=arrays[0].context if arrays else None)

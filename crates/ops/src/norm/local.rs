@@ -1,4 +1,5 @@
 //! Values divided by a norm of themselves and their neighbours, as compositions.
+use super::stable;
 use crate::attr::Attr;
 use crate::def::{Body, DATA, Op, rows};
 use crate::pooling::POOL_SUM;
@@ -52,7 +53,7 @@ fn lrn(r: &Rule<'_>, v: &[V]) -> V {
 rows! {
     L2_NORMALIZATION = Op::new("L2Normalization", "Values divided by the root of a sum of squares, plus eps.", DATA, Body::Compose(l2))
         .attrs(&[
-            Attr::float("eps", 1e-10, "Added to the sum, so that it is not 0."),
+            stable(1e-10, "Added to the sum, so that it is not 0."),
             Attr::choice("mode", MODES, 1, "Over which axes the sum goes: all but the first ('instance'), axis 1 ('channel'), or those after it ('spatial')."),
         ])
         .nd(&["L2Normalization"]);

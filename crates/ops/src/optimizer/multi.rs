@@ -138,6 +138,10 @@ fn lamb(cx: &Cx, a: &Args<'_>, out: &mut [Out<'_>], wide: bool) -> Result {
         beta2: attrs.float(2),
         epsilon: attrs.float(3),
     };
+    if let Some((i, step)) = steps.iter().enumerate().find(|(_, step)| !(**step >= 1.0 && step.fract() == 0.0)) {
+        let text = format!("step_count[{i}]={step} is not valid: expected an integer of at least 1");
+        return Err(Cause::Argument(text).into());
+    }
     let rate = |i: usize| {
         let rate = Rate::new(lrs[i], wds[i]);
         if attrs.bool(6) { rate.at(steps[i], formula.beta1, formula.beta2) } else { rate }
