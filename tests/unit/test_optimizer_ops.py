@@ -141,7 +141,8 @@ def test_nothing_changes_when_something_is_wrong():
      ({"lrs": None}, "lrs=None is not valid"), ({"lrs": 0.1}, "lrs=0.1 is not valid"), ({"wds": ["a", 0]}, "wds="),
      ({"wds": "12"}, "wds='12' is not valid"), ({"num_weights": "1"}, "num_weights='1' is not valid"),
      ({"num_weights": None}, "num_weights=None"), ({"num_weights": -1}, "num_weights=-1"),
-     ({"num_weights": True}, "num_weights=True"), ({"num_weights": 3}, r"needs 6 arrays \(weight, grad of each\)")],
+     ({"num_weights": True}, "num_weights=True"), ({"num_weights": np.ones(2)}, "num_weights=array"),
+     ({"num_weights": 3}, r"needs 6 arrays \(weight, grad of each\)")],
 )  # fmt: skip
 def test_lists_of_many_weights(wrong, says):
     hosts, arrays = made(4)

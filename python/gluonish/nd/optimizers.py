@@ -219,9 +219,13 @@ def _preloaded(
 
 
 def _counted(name: str, what: str, count: Any, least: int) -> int:
-    if isinstance(count, bool) or not hasattr(count, "__index__") or index(count) < least:
+    try:
+        number = least - 1 if isinstance(count, bool) else index(count)
+    except TypeError:
+        number = least - 1
+    if number < least:
         raise ArgumentError(f"{name}: {what}={count!r} is not valid: expected an integer of at least {least}")
-    return index(count)
+    return number
 
 
 def _is_list(values: Any) -> bool:
