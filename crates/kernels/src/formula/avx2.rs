@@ -48,6 +48,7 @@ macro_rules! float {
                 abs(a) = $andnot($set(-0.0), a);
                 min(a, b) = $blend($min(a, b), a, $cmp::<_CMP_UNORD_Q>(a, a));
                 max(a, b) = $blend($max(a, b), a, $cmp::<_CMP_UNORD_Q>(a, a));
+                larger(a, b) = $max(a, b);
                 lt(a, b) = $cmp::<_CMP_LT_OQ>(a, b);
                 le(a, b) = $cmp::<_CMP_LE_OQ>(a, b);
                 eq(a, b) = $cmp::<_CMP_EQ_OQ>(a, b);

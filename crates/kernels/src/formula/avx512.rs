@@ -48,6 +48,7 @@ macro_rules! float {
                 abs(a) = $andnot($set(-0.0), a);
                 min(a, b) = $blend($cmp::<_CMP_UNORD_Q>(a, a), $min(a, b), a);
                 max(a, b) = $blend($cmp::<_CMP_UNORD_Q>(a, a), $max(a, b), a);
+                larger(a, b) = $max(a, b);
             }
             #[inline(always)]
             fn lt(self, a: $v, b: $v) -> $m {

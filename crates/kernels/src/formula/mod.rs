@@ -114,6 +114,11 @@ pub trait Num: Copy {
     fn square(self, a: Self::V) -> Self::V {
         self.mul(a, a)
     }
+    /// `a > b ? a : b`: the second operand where either is NaN.
+    #[inline(always)]
+    fn larger(self, a: Self::V, b: Self::V) -> Self::V {
+        self.select(self.gt(a, b), a, b)
+    }
     /// The larger of `a` and 0; NaN stays NaN.
     #[inline(always)]
     fn relu(self, a: Self::V) -> Self::V {

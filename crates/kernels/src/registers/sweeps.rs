@@ -171,26 +171,28 @@ pub(crate) unsafe fn largest<I: Float + Vector>(i: I, x: *const I::T, n: usize) 
 where
     I::T: PartialOrd + Default,
 {
-    let count = STRIP / I::LANES;
     let lowest = i.c(f64::NEG_INFINITY);
     let mut acc = [lowest; MOST];
     let mut at = 0;
     // SAFETY: only what lies before the end is read; there is room for the widest register.
     unsafe {
-        while at + STRIP <= n {
-            for k in 0..count {
-                let v = i.load(x.add(at + k * I::LANES));
-                acc[k] = i.select(i.gt(v, acc[k]), v, acc[k]);
+        while at + MOST * I::LANES <= n {
+            for k in 0..MOST {
+                acc[k] = i.larger(i.load(x.add(at + k * I::LANES)), acc[k]);
             }
-            at += STRIP;
+            at += MOST * I::LANES;
         }
         while at < n {
-            let v = i.load_or(x.add(at), (n - at).min(I::LANES), lowest);
-            acc[0] = i.select(i.gt(v, acc[0]), v, acc[0]);
-            at += I::LANES;
+            for k in 0..MOST {
+                if at < n {
+                    let v = i.load_or(x.add(at), (n - at).min(I::LANES), lowest);
+                    acc[k] = i.larger(v, acc[k]);
+                    at += I::LANES;
+                }
+            }
         }
-        for k in 1..count {
-            acc[0] = i.select(i.gt(acc[k], acc[0]), acc[k], acc[0]);
+        for k in 1..MOST {
+            acc[0] = i.larger(acc[k], acc[0]);
         }
         let mut lanes = [I::T::default(); WIDEST];
         i.store(lanes.as_mut_ptr(), acc[0]);

@@ -2,7 +2,7 @@
 //! Lines are summed in parts that the shape alone decides, so that there is work for all threads where channels are few,
 //! and then the parts in order.
 use super::filters::unpack;
-use super::line::run_length;
+use super::line::{run_length, unrolled};
 use super::planes::inside;
 use crate::conv::blocked::Blocked;
 use crate::conv::geometry::{How, Planes};
@@ -145,18 +145,6 @@ struct Line<T> {
     count: usize,
     /// The sums of the row of taps.
     sums: *mut T,
-}
-
-/// Repeats a statement for `$i` below `$n`, as straight-line code.
-macro_rules! unrolled {
-    ($n:expr, $i:ident, $do:block, $($k:literal)*) => {
-        {
-            $(if $k < $n {
-                let $i = $k;
-                $do
-            })*
-        }
-    };
 }
 
 impl<T: Real> Line<T> {

@@ -12,6 +12,7 @@ macro_rules! unrolled {
         }
     };
 }
+pub(super) use unrolled;
 
 /// What a line is computed from. Distances are in elements.
 #[derive(Clone, Copy)]
@@ -35,10 +36,10 @@ pub(super) struct Line<T> {
     pub count: usize,
 }
 
-/// What becomes of sums, with the values of this block of channels.
+/// Where sums begin, and what becomes of them.
 #[derive(Clone, Copy)]
 pub(super) struct End<S: Simd> {
-    pub scale: S::V,
+    /// Of this block of channels.
     pub shift: S::V,
     /// From a place of the result to that of the residual.
     pub residual: Option<isize>,
@@ -51,7 +52,7 @@ impl<S: Simd> End<S> {
     unsafe fn store(&self, y: *mut S::T, sum: S::V) {
         // SAFETY: the caller's.
         unsafe {
-            let mut v = S::fma(sum, self.scale, self.shift);
+            let mut v = sum;
             if let Some(by) = self.residual {
                 v = S::add(v, S::load(y.wrapping_offset(by)));
             }
@@ -136,7 +137,7 @@ unsafe fn run<S: Simd, const U: usize, const K: usize, const STRIDE: usize, cons
         let first = l.column + (from * STRIDE) as isize;
         let mut x = l.x.wrapping_offset(first * S::LANES as isize);
         let mut w = l.w;
-        let mut sum = [S::splat(S::T::default()); U];
+        let mut sum = [end.shift; U];
         for _ in 0..l.rows {
             let mut tap = [S::splat(S::T::default()); K];
             for j in 0..K {
@@ -171,7 +172,7 @@ unsafe fn any<S: Simd>(l: &Line<S::T>, end: &End<S>) {
         let to = (l.width as isize - first).clamp(from as isize, l.taps as isize) as usize;
         // SAFETY: the caller's; the taps in this range lie in the image.
         unsafe {
-            let mut sum = S::splat(S::T::default());
+            let mut sum = end.shift;
             for r in 0..l.rows {
                 let x = l.x.wrapping_offset(r as isize * l.by_row + first * S::LANES as isize);
                 let w = l.w.wrapping_add(r * l.w_row);

@@ -88,13 +88,18 @@ impl<S: Simd> Body for ForwardLines<'_, S> {
         // SAFETY: the operands are valid for their shapes; tap rows in `from..to` lie in the image.
         unsafe {
             pack::<S>(w, block, self.w);
-            let by_channel = |p: Option<*const S::T>, otherwise: S::T| match p {
-                Some(p) => S::load(p.add(block * lanes)),
-                None => S::splat(otherwise),
-            };
+            if let Some(scale) = finish.scale {
+                let scale = S::load(scale.add(block * lanes));
+                for tap in 0..kh * kw {
+                    let at = self.w.add(tap * lanes);
+                    S::store(at, S::mul(scale, S::load(at)));
+                }
+            }
             let end = End::<S> {
-                scale: by_channel(finish.scale, S::T::ONE),
-                shift: by_channel(finish.shift, S::T::default()),
+                shift: match finish.shift {
+                    Some(shift) => S::load(shift.add(block * lanes)),
+                    None => S::splat(S::T::default()),
+                },
                 residual: finish.residual.map(|r| elements_between(y.ptr, r.ptr)),
                 relu: finish.relu,
                 add: finish.add,
@@ -195,7 +200,7 @@ impl<S: Simd> Body for BackwardLines<'_, S> {
                 }
             }
             let zero = S::splat(S::T::default());
-            let end = End::<S> { scale: S::splat(S::T::ONE), shift: zero, residual: None, relu: false, add };
+            let end = End::<S> { shift: zero, residual: None, relu: false, add };
             for i in self.lines {
                 let (n, row) = (i / dx.height, i % dx.height);
                 // Tap rows `t`, `t + sy`, ... and result rows `(row + py - t) / sy`, one less each.
