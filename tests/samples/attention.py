@@ -50,6 +50,7 @@ sample(_NAME, *_SMALL, grad=(0, 1, 2), dtypes=FLOATS, **_HOW,
             refuse(_NAME, "do not fit", "(2, 2, 4, 7)", shapes=((2, 2, 3, 5), (2, 2, 4, 7), (2, 2, 4, 6))),
             refuse(_NAME, "do not fit", "(2, 2, 3, 6)", shapes=((2, 2, 3, 5), (2, 2, 4, 5), (2, 2, 3, 6))),
             refuse(_NAME, "3 heads", "2 heads", shapes=((2, 3, 3, 5), (2, 2, 4, 5), (2, 2, 4, 6))),
+            refuse(_NAME, "at least one head", shapes=((2, 0, 3, 5), (2, 0, 4, 5), (2, 0, 4, 6))),
             refuse(_NAME, "width 0", shapes=((2, 2, 3, 0), (2, 2, 4, 0), (2, 2, 4, 6))),
             refuse(_NAME, "dropout=2.0", dropout=2.0), refuse(_NAME, "int32", dtypes=("int32",) * 3)])  # fmt: skip
 sample(_NAME, *_operands((2, 6, 5, 4), 2, 3, 4), grad=(0, 1, 2), dtypes=REALS, attrs={"causal": True}, **_HOW,

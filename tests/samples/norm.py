@@ -353,7 +353,7 @@ for _mode in ("instance", "channel", "spatial"):
         ],
         **_HOW,
     )
-for _attrs in ({"nsize": 3}, {"nsize": 5, "alpha": 0.3, "beta": 0.5, "knorm": 1.5}, {"nsize": 1}):
+for _attrs in ({"nsize": 3}, {"nsize": 5, "alpha": 0.3, "beta": 0.5, "knorm": 1.5}, {"nsize": 1}, {"nsize": 99}):
     sample(
         "LRN",
         real(2, 4, 3, 2),

@@ -97,6 +97,19 @@ def test_no_channels():
         assert [a.grad.shape for a in (x, gamma, beta)] == [shape, (0,), (0,)]
 
 
+@pytest.mark.parametrize("shape", [(2, 3, 0), (0, 3, 0), (2, 3, 0, 4)])
+@pytest.mark.parametrize("how", [{}, {"fix_gamma": False}, {"use_global_stats": True, "fix_gamma": False}])
+def test_images_without_places(shape, how):
+    x, gamma, beta = mx.nd.zeros(shape), mx.nd.ones(3), mx.nd.zeros(3)
+    for a in (x, gamma, beta):
+        a.attach_grad()
+    with autograd.record():
+        y = mx.nd.BatchNorm(x, gamma, beta, mx.nd.zeros(3), mx.nd.ones(3), **how)
+    y.backward()
+    assert x.grad.shape == y.shape == shape
+    assert gamma.grad.tolist() == beta.grad.tolist() == [0, 0, 0]
+
+
 def _together(parts, devices, dy, **how):
     """What devices get of their parts of a batch, and their gradients, with the running statistics."""
     xs = [mx.nd.array(p, ctx=d, dtype=p.dtype) for p, d in zip(parts, devices, strict=True)]

@@ -133,6 +133,11 @@ def test_nothing_changes_when_something_is_wrong():
     with pytest.raises(ArgumentError, match="share memory"):
         nd.multi_sgd_update(w, g, w, g, lrs=[0.1, 0.1], wds=[0, 0], num_weights=2, out=[w, w])
     close([w, g, m, v], hosts, 0)
+    line = nd.arange(8)
+    for step in (nd.sgd_mom_update, nd.signum_update):
+        with pytest.raises(ArgumentError, match="share memory"):
+            step(line[:4], nd.ones(4), line[1:5], lr=0.1, out=line[:4])
+    assert line.tolist() == list(range(8))
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 
 from gluonish import nd, np
-from gluonish.errors import ArgumentError, DTypeError, ShapeError
+from gluonish.errors import ArgumentError, DTypeError, IndexOutOfRange, ShapeError
 
 X = [1.0, 2.0, 3.0]
 CALLS = {
@@ -31,6 +31,19 @@ def test_out_must_fit(name):
         CALLS[name](nd.zeros((), dtype="int32"))
     with pytest.raises(ArgumentError, match=rf"^{name}"):
         CALLS[name](5)
+
+
+@pytest.mark.parametrize("rows", [3, 3000, 100_000])
+def test_what_failed_half_way_is_no_value(rows):
+    wrong = nd.zeros(rows)
+    wrong[-1] = 99
+    out = nd.ones((rows, 4))
+    with pytest.raises(IndexOutOfRange, match=r"^take"):
+        nd.take(nd.ones((10, 4)), wrong, mode="raise", out=out).wait_to_read()
+    with pytest.raises(IndexOutOfRange, match=r"^take"):
+        out.asnumpy()
+    nd.take(nd.ones((10, 4)), nd.zeros(rows), out=out)
+    assert (out.asnumpy() == 1).all()
 
 
 def test_choice_and_creation():

@@ -440,6 +440,11 @@ impl Storage {
         self.conclude(Write::Overwrite, None, None);
     }
 
+    /// Work that its writer did without the engine failed, perhaps half-way: the value is an error, as after a queued `write`.
+    pub fn fail(&self, write: Write, error: &Error) {
+        self.conclude(write, Some(error), None);
+    }
+
     /// The outcome of a write, by its holder: an error, or a value that is there or will be when `issued` has retired.
     pub(crate) fn conclude(&self, write: Write, error: Option<&Error>, issued: Option<Fence>) {
         let plain = error.is_none() && issued.is_none();

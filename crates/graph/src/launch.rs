@@ -245,10 +245,19 @@ pub fn call_back(
     submit(name, &operands, &writes, device, None, Site::here(), f)
 }
 
-/// Calls `f` with an output's view while the caller alone holds the array.
-pub(crate) fn write_inline(dst: &NDArray, mode: Mode, f: impl FnOnce(&mut [Out<'_>]) -> Result) -> Option<Result> {
+/// Calls `f` with an output's view while the caller alone holds the array. What fails leaves what a queued write would.
+pub(crate) fn write_inline(
+    dst: &NDArray,
+    mode: Mode,
+    kind: Write,
+    f: impl FnOnce(&mut [Out<'_>]) -> Result,
+) -> Option<Result> {
     let _held = Written::take(std::slice::from_ref(dst))?;
-    Some(f(&mut [Out { view: dst.view(), mode }]))
+    let done = f(&mut [Out { view: dst.view(), mode }]);
+    if let Err(e) = &done {
+        dst.storage().fail(kind, &e.clone().at(Site::here()));
+    }
+    Some(done)
 }
 
 /// Storages that the caller alone holds until this is dropped, also when a kernel panics.

@@ -59,7 +59,8 @@ pub(crate) fn update(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, dsts: &[&ND
             (None, None) => fresh()?,
         });
     }
-    if let Some(shared) = Beside::of(outs.iter()).sharing() {
+    let targets = later.iter().map(|&k| dsts[k]);
+    if let Some(shared) = Beside::of(outs.iter().chain(targets)).sharing() {
         let text = format!("two of the arrays that it changes share memory (the last has shape {})", shared.shape());
         return refuse(Cause::Argument(text));
     }

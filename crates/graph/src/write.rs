@@ -353,7 +353,7 @@ fn run_over(op: &'static Op, ins: &[In<'_>], attrs: &Attrs, dst: &NDArray, mode:
         let others: SmallVec<[In<'_>; 3]> =
             ins.iter().copied().filter(|i| i.array().is_some_and(|a| !a.storage().same(v))).collect();
         if let Some(_held) = Operands::take(&others)
-            && let Some(done) = write_inline(dst, mode, |out| {
+            && let Some(done) = write_inline(dst, mode, kind, |out| {
                 in_caller(op, ins, std::slice::from_ref(dst), || {
                     guarded(op, ins, || call_kernel(op, &cx, ins, out, attrs))
                 })

@@ -57,7 +57,10 @@ fn checked(ins: &[View<'_>], mask: Option<&View<'_>>) -> Result<(Dims, DType)> {
     if !fits(q[0], kk[0]) || !fits(q[3], kk[3]) || (0..3).any(|d| !fits(kk[d], v[d])) {
         return Err(shape_error(format!("query {q}, key {kk} and value {v} do not fit each other")));
     }
-    if kk[1] == 0 || (q[1] > 0 && kk[1] > 0 && q[1] % kk[1] != 0) {
+    if kk[1] == 0 {
+        return Err(shape_error(format!("key {kk} and value {v} must have at least one head")));
+    }
+    if q[1] > 0 && kk[1] > 0 && q[1] % kk[1] != 0 {
         let text = format!("the {} heads of query cannot be divided among the {} heads of key and value", q[1], kk[1]);
         return Err(shape_error(text));
     }
@@ -223,7 +226,7 @@ fn products(c: &Call<'_>, count: u64) -> u64 {
 }
 
 rows! {
-    ATTENTION = Op::new("scaled_dot_product_attention", "`softmax(query @ key.T * scale + mask) @ value` of (batch, heads, length, width), in memory linear in the length. Key and value may have fewer heads, which groups of query's heads share. Mask is bool (True: seen) or added to the scores, and broadcasts; a query that sees no key gives zeros.", INPUTS, Body::Kernel(forward))
+    ATTENTION = Op::new("scaled_dot_product_attention", "`softmax(query @ key.T * scale + mask) @ value` of (batch, heads, length, width), in memory linear in the length. Key and value may have fewer heads, which groups of query's heads share. Mask is bool (True: seen) or added to the scores, and broadcasts (`nd.array` makes float32 of Python's and NumPy's booleans: `astype('bool')`); a query that sees no key gives zeros.", INPUTS, Body::Kernel(forward))
         .attrs(ATTRS).outputs(OUTPUTS).infer(infer).cost(Cost::Of(|c, _| products(c, 3))).random()
         .nd(&["contrib.scaled_dot_product_attention"]).onnx("Attention")
         .grad(&[x(0), x(1), x(2), x(3), y(0), y(LOG_SUMS), y(TICKET)], rule).decompose(decompose);

@@ -266,7 +266,7 @@ pub fn batch_norm_grad(
                             turned[c] += both[1];
                         }
                     }
-                } else {
+                } else if images.area == 1 {
                     pulls(dy, x, images, from, &mean[from..from + n], &mut pulled, &mut turned);
                 }
                 let len = images.len().max(1) as f64;

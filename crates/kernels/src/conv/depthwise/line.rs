@@ -36,10 +36,11 @@ pub(super) struct Line<T> {
     pub count: usize,
 }
 
-/// Where sums begin, and what becomes of them.
+/// Where sums begin, and what becomes of them, with the values of this block of channels.
 #[derive(Clone, Copy)]
 pub(super) struct End<S: Simd> {
-    /// Of this block of channels.
+    /// What sums are multiplied by before `shift` is added; without it they begin there.
+    pub scale: Option<S::V>,
     pub shift: S::V,
     /// From a place of the result to that of the residual.
     pub residual: Option<isize>,
@@ -49,10 +50,22 @@ pub(super) struct End<S: Simd> {
 
 impl<S: Simd> End<S> {
     #[inline(always)]
+    fn begin(&self) -> S::V {
+        match self.scale {
+            // SAFETY: whoever made an `End` is where the instructions of `S` are switched on.
+            Some(_) => unsafe { S::splat(S::T::default()) },
+            None => self.shift,
+        }
+    }
+
+    #[inline(always)]
     unsafe fn store(&self, y: *mut S::T, sum: S::V) {
         // SAFETY: the caller's.
         unsafe {
-            let mut v = sum;
+            let mut v = match self.scale {
+                Some(scale) => S::fma(sum, scale, self.shift),
+                None => sum,
+            };
             if let Some(by) = self.residual {
                 v = S::add(v, S::load(y.wrapping_offset(by)));
             }
@@ -137,7 +150,7 @@ unsafe fn run<S: Simd, const U: usize, const K: usize, const STRIDE: usize, cons
         let first = l.column + (from * STRIDE) as isize;
         let mut x = l.x.wrapping_offset(first * S::LANES as isize);
         let mut w = l.w;
-        let mut sum = [end.shift; U];
+        let mut sum = [end.begin(); U];
         for _ in 0..l.rows {
             let mut tap = [S::splat(S::T::default()); K];
             for j in 0..K {
@@ -172,7 +185,7 @@ unsafe fn any<S: Simd>(l: &Line<S::T>, end: &End<S>) {
         let to = (l.width as isize - first).clamp(from as isize, l.taps as isize) as usize;
         // SAFETY: the caller's; the taps in this range lie in the image.
         unsafe {
-            let mut sum = end.shift;
+            let mut sum = end.begin();
             for r in 0..l.rows {
                 let x = l.x.wrapping_offset(r as isize * l.by_row + first * S::LANES as isize);
                 let w = l.w.wrapping_add(r * l.w_row);

@@ -88,18 +88,10 @@ impl<S: Simd> Body for ForwardLines<'_, S> {
         // SAFETY: the operands are valid for their shapes; tap rows in `from..to` lie in the image.
         unsafe {
             pack::<S>(w, block, self.w);
-            if let Some(scale) = finish.scale {
-                let scale = S::load(scale.add(block * lanes));
-                for tap in 0..kh * kw {
-                    let at = self.w.add(tap * lanes);
-                    S::store(at, S::mul(scale, S::load(at)));
-                }
-            }
+            let by_channel = |p: *const S::T| S::load(p.add(block * lanes));
             let end = End::<S> {
-                shift: match finish.shift {
-                    Some(shift) => S::load(shift.add(block * lanes)),
-                    None => S::splat(S::T::default()),
-                },
+                scale: finish.scale.map(by_channel),
+                shift: finish.shift.map_or(S::splat(S::T::default()), by_channel),
                 residual: finish.residual.map(|r| elements_between(y.ptr, r.ptr)),
                 relu: finish.relu,
                 add: finish.add,
@@ -200,7 +192,7 @@ impl<S: Simd> Body for BackwardLines<'_, S> {
                 }
             }
             let zero = S::splat(S::T::default());
-            let end = End::<S> { shift: zero, residual: None, relu: false, add };
+            let end = End::<S> { scale: None, shift: zero, residual: None, relu: false, add };
             for i in self.lines {
                 let (n, row) = (i / dx.height, i % dx.height);
                 // Tap rows `t`, `t + sy`, ... and result rows `(row + py - t) / sy`, one less each.
