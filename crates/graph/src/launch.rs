@@ -12,8 +12,8 @@ use smallvec::SmallVec;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Up to this time an op runs in the caller. Handing it over and waiting for it costs a fourth of that, and while all threads
-/// are at it, the caller has no processor to go on with.
+/// Up to this time an op runs in the caller. Handing it over costs some microseconds, and while all threads are at it, the
+/// caller has no processor to go on with.
 pub const INLINE_NS: u64 = 100_000;
 /// Work for another thread of the pool, which is as a rule awake while there is work, must be worth calling it.
 const THREAD_NS: u64 = 5_000;

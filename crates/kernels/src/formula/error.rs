@@ -101,7 +101,7 @@ fn tail<I: Bits>(i: I, x: I::V) -> Tail<I::V> {
     Tail { a, e: poly(i, i.fma(n, i.c(2.0 * LN2_LO), u), &FALL), n }
 }
 
-/// `1 / x` where that is far from any bound, to 7.7e-8: in the widest registers a division takes as long as thirty multiplications.
+/// `1 / x` for x from 1 to 1e6, to 7.7e-8: in the widest registers a division takes as long as thirty multiplications.
 #[inline(always)]
 fn inverse<I: Bits>(i: I, x: I::V) -> I::V {
     let one = i.c(1.0);

@@ -42,10 +42,10 @@ fn lrn(r: &Rule<'_>, v: &[V]) -> V {
     // A sum of squares over neighbouring channels is a pooling over an image of one channel.
     let flat = Dims::of(&[shape[0], 1, shape[1], shape[2] * shape[3]]);
     // No window has more than all channels.
-    let window = n.min(2 * shape[1] + 1);
+    let size = n.min(2 * shape[1] + 1);
     let ints = |a: isize, b: isize| AttrVal::Ints(Dims::of(&[a, b]));
     let no = AttrVal::Bool(false);
-    let window = [ints(window, 1), ints(1, 1), ints(window / 2, 0), ints(flat[2], flat[3]), no, no, no];
+    let window = [ints(size, 1), ints(1, 1), ints(size / 2, 0), ints(flat[2], flat[3]), no, no, no];
     r.gathered(v[0], |x| {
         let sums = r.reshape(r.call(&POOL_SUM, &[r.reshape(r.square(x), flat)], &window), shape);
         r.mul(x, r.pow(r.add(r.mul(sums, alpha / n as f64), knorm), -beta))
